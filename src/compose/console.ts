@@ -10,11 +10,10 @@ import type { Settings } from '../settings/schema.ts';
 import { freezeText } from '../store/freezes.ts';
 import type { Simulate } from '../simulation/simulator.ts';
 import type { Clock } from '../values/clock.ts';
-import type { ReadSecret } from '../values/secret.ts';
 import type { CandidateProcesses } from './candidate-process.ts';
 import type { Runtime } from './runtime.ts';
 import { orderSources } from './sources.ts';
-import { groupsOf, openStore } from './store.ts';
+import { groupsOf } from './store.ts';
 
 /** Who may enter, as the settings say. */
 export interface Entrance {
@@ -80,42 +79,39 @@ export interface Console {
 }
 
 /**
- * Opens the handle from which pages read, so that their queries don't delay callbacks. The pages are loaded only
- * here: a service without a console doesn't have them in memory.
+ * The pages are loaded only here: a service without a console doesn't have them in memory.
  */
 export async function openConsole(
   settings: Settings,
   { store, readiness, follower, activity }: Pick<Runtime, 'store' | 'readiness' | 'follower' | 'activity'>,
   {
     entrance,
-    readSecret,
+    env,
     simulate,
     clock,
     checks,
   }: {
     readonly entrance: Entrance;
-    readonly readSecret: ReadSecret;
+    readonly env: Readonly<Record<string, string | undefined>>;
     readonly simulate: Simulate;
     readonly clock: Clock;
     readonly checks: CandidateProcesses;
   },
 ): Promise<Console> {
-  const { createPages } = await import('../console/pages.ts');
-  const groups = groupsOf(settings);
-  const reading = await openStore(settings.store, readSecret, clock, {
-    as: 'background',
-    groups,
-  });
+  const [{ createPages }, { createReadingThread }] = await Promise.all([
+    import('../console/pages.ts'),
+    import('./console-reading.ts'),
+  ]);
+  const thread = createReadingThread({ store: settings.store, groups: groupsOf(settings) }, env);
   return {
     parts: {
       ...createPages({
         store,
-        reading,
+        reading: thread.reading,
         readiness,
         activity,
         simulate,
         policies: follower,
-        groupOf: (source) => groups.get(source),
         sources: orderSources(settings),
         checks,
         mayPush: settings.console?.push ?? false,
@@ -131,7 +127,7 @@ export async function openConsole(
     },
     async close() {
       await checks.stop();
-      await reading.close();
+      await thread.close();
     },
   };
 }

@@ -110,7 +110,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   onOpened(stopPipeline);
   const { store: storeInUse, follower: policies } = runtime;
   const simulate = composeSimulator(settings, { store: storeInUse, policies, plugins, clock });
-  const console = await openConsoleOf(parts, secrets, { runtime, simulate });
+  const console = await openConsoleOf(parts, { runtime, simulate });
   onOpened(() => console?.close());
   const ports = await openPorts(parts, {
     secrets,
@@ -201,15 +201,14 @@ function composePipeline(
 /** The console, if anybody can enter it. */
 async function openConsoleOf(
   parts: ServiceParts,
-  { read: readSecret }: Secrets,
   { runtime, simulate }: { readonly runtime: Runtime; readonly simulate: Simulate },
 ): Promise<Console | undefined> {
-  const { settings, clock, log, identify } = parts;
+  const { settings, env, clock, log, identify } = parts;
   const { store } = runtime;
   const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
   if (entrance === undefined) return undefined;
   const checks = createCandidateProcesses(parts);
-  return openConsole(settings, runtime, { entrance, readSecret, simulate, clock, checks });
+  return openConsole(settings, runtime, { entrance, env, simulate, clock, checks });
 }
 
 /** Reconciles each day if the settings say so. The module is loaded only then. */

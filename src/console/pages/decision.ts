@@ -8,6 +8,7 @@ import type { JournalEntry } from '../../store/store.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, table, verdictPill } from '../layout.ts';
 import type { PageRequest, Pages, View } from '../page.ts';
+import type { FoundEntry } from '../reading.ts';
 import type { DecisionsParts } from './decisions.ts';
 
 const ABOUT_MAX = 100;
@@ -31,9 +32,7 @@ async function show({ reading, sources }: DecisionsParts, { parameters }: PageRe
   }
   const [first, about, pushed, transaction] = await Promise.all([
     entry.of === '' ? undefined : reading.entry(source, entry.of),
-    entry.subject === ''
-      ? []
-      : reading.entries({ source, subject: entry.subject, newestFirst: true, limit: ABOUT_MAX }),
+    entry.subject === '' ? [] : reading.about(source, entry.subject, ABOUT_MAX),
     pushOf(reading, entry.revision),
     recordedTransaction(entry, (revision) => storedRelease(reading, revision)),
   ]);
@@ -206,7 +205,7 @@ function callbackCard({ detail }: EntryExplanation): Html | false {
   </section>`;
 }
 
-function aboutTable(entries: readonly JournalEntry[]): Html | false {
+function aboutTable(entries: readonly FoundEntry[]): Html | false {
   if (entries.length === 0) return false;
   return html`<h2>Other entries about it</h2>
     ${table(
@@ -217,7 +216,7 @@ function aboutTable(entries: readonly JournalEntry[]): Html | false {
         entry.type,
         entry.verdict === '' ? '' : verdictPill(entry.verdict),
         entry.code,
-        explainJournalEntry(entry).because,
+        entry.because,
       ]),
     )}`;
 }

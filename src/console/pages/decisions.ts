@@ -1,71 +1,53 @@
 import { KINDS } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
 import { START, type Stream } from '../../journal/cursor.ts';
-import { explainJournalEntry } from '../../journal/explanation.ts';
-import { type EntryFilter, type SearchPage, searchJournal } from '../../journal/search.ts';
-import { JOURNAL_TYPES, type JournalEntry, type Store } from '../../store/store.ts';
+import type { EntryFilter } from '../../journal/search.ts';
+import { JOURNAL_TYPES } from '../../store/store.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { readInstant } from '../../values/clock.ts';
 import { choiceField, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { instant, nothing, table, verdictPill } from '../layout.ts';
 import type { Download, PageRequest, Pages, View } from '../page.ts';
+import type { FoundEntry, FoundPage, Reading } from '../reading.ts';
 
 export interface DecisionsParts {
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Store, 'entries' | 'entry' | 'control' | 'history' | 'document'>;
+  readonly reading: Pick<Reading, 'entry' | 'control' | 'history' | 'document' | 'search' | 'about'>;
   readonly sources: readonly { readonly name: string }[];
 }
 
 const ROWS = 50;
 const EXPORTED_ROWS = 1000;
 /** A page looks at so many entries, for so long; at some of them also if the machine is busy. */
-const LOOKED_MAX = 20_000;
-const LOOKED_LEAST = 500;
-const LOOKED_MS = 200;
+const LOOKED = { most: 20_000, least: 500, ms: 200 };
 
 /** Search in the journals of all sources. */
 export function decisionsPages(parts: DecisionsParts): Pages {
-  const oneAtATime = createQueue();
   return {
     pages: [
-      {
-        path: '/decisions',
-        navigation: 'Decisions',
-        show: (request) => oneAtATime(() => showDecisions(parts, request)),
-      },
+      { path: '/decisions', navigation: 'Decisions', show: (request) => showDecisions(parts, request) },
     ],
-  };
-}
-
-/** Searches wait for each other, so that several people take no more of the service than one does. */
-function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const run = last.then(work);
-    last = run.catch(() => undefined);
-    return run;
   };
 }
 
 async function showDecisions(
   { reading, sources }: DecisionsParts,
-  { query, signal }: PageRequest,
+  { query }: PageRequest,
 ): Promise<View | Download> {
   const names = sources.map(({ name }) => name);
   const format = oneOf(query, 'format', ['csv', 'jsonl']);
-  const startedMs = performance.now();
-  const page = await searchJournal(reading, {
-    streams: streamsOf(query, names),
-    newestFirst: true,
-    period: periodOf(query),
-    cursor: written(query, 'after') ?? START,
-    filter: filterOf(query),
-    limit: format === undefined ? ROWS : EXPORTED_ROWS,
-    most: LOOKED_MAX,
-    isOver: (looked) =>
-      signal.aborted || (looked >= LOOKED_LEAST && performance.now() - startedMs > LOOKED_MS),
-  });
+  const page = await reading.search(
+    {
+      streams: streamsOf(query, names),
+      newestFirst: true,
+      period: periodOf(query),
+      cursor: written(query, 'after') ?? START,
+      filter: filterOf(query),
+      limit: format === undefined ? ROWS : EXPORTED_ROWS,
+    },
+    LOOKED,
+  );
   if (format === 'csv')
     return { name: 'decisions.csv', contentType: 'text/csv; charset=utf-8', chunks: csv(page) };
   if (format === 'jsonl')
@@ -166,7 +148,7 @@ ${choiceField('Entry', 'type', value('type'), JOURNAL_TYPES)}
 </form>`;
 }
 
-function rows({ entries }: SearchPage): Html {
+function rows({ entries }: FoundPage): Html {
   return table(
     'Entries of the journal, newest first',
     ['Time (UTC)', 'Verdict', 'Code', 'Source', 'Subject', 'Why'],
@@ -176,13 +158,13 @@ function rows({ entries }: SearchPage): Html {
       entry.code === '' || entry.type !== 'decision' ? `${entry.code} ${entry.type}`.trim() : entry.code,
       entry.source,
       entry.subject,
-      explainJournalEntry(entry).because,
+      entry.because,
     ]),
   );
 }
 
 /** The next page, how far this one looked, and the same as a file. */
-function farther(query: URLSearchParams, { entries, next, lookedAtMs }: SearchPage): Html {
+function farther(query: URLSearchParams, { entries, next, lookedAtMs }: FoundPage): Html {
   const same = Object.fromEntries(FIELDS.map((name) => [name, written(query, name)]));
   const here = { ...same, after: written(query, 'after') };
   const isShort = next !== undefined && entries.length < ROWS;
@@ -197,13 +179,13 @@ function farther(query: URLSearchParams, { entries, next, lookedAtMs }: SearchPa
   </div>`;
 }
 
-async function* jsonLines({ entries }: SearchPage): AsyncGenerator<string> {
+async function* jsonLines({ entries }: FoundPage): AsyncGenerator<string> {
   for (const entry of entries) yield `${JSON.stringify(exported(entry))}\n`;
 }
 
 const COLUMNS = ['id', 'at', 'type', 'verdict', 'code', 'subject', 'rule', 'because', 'revision'] as const;
 
-async function* csv({ entries }: SearchPage): AsyncGenerator<string> {
+async function* csv({ entries }: FoundPage): AsyncGenerator<string> {
   yield `${COLUMNS.join(',')}\r\n`;
   for (const entry of entries) {
     const row = exported(entry);
@@ -211,20 +193,9 @@ async function* csv({ entries }: SearchPage): AsyncGenerator<string> {
   }
 }
 
-function exported(entry: JournalEntry): Readonly<Record<(typeof COLUMNS)[number], string>> {
-  const { because, deciding } = explainJournalEntry(entry);
-  const { source, id, atMs, type, verdict, code, subject, revision } = entry;
-  return {
-    id: `${source}/${id}`,
-    at: new Date(atMs).toISOString(),
-    type,
-    verdict,
-    code,
-    subject,
-    rule: deciding === undefined ? '' : `${deciding.policy}/${deciding.rule}`,
-    because,
-    revision,
-  };
+function exported(entry: FoundEntry): Readonly<Record<(typeof COLUMNS)[number], string>> {
+  const { source, id, atMs, ...texts } = entry;
+  return { ...texts, id: `${source}/${id}`, at: new Date(atMs).toISOString() };
 }
 
 /** Quoted. A spreadsheet would run a text that begins like a formula, so it gets an apostrophe. */

@@ -1,6 +1,5 @@
 import { CountersignError } from '../../errors.ts';
-import type { SimulationParts } from '../../simulation/simulate-live.ts';
-import { type LimitUse, type LimitsInUse, limitsInUse, percentOf } from '../../simulation/limits.ts';
+import { type LimitUse, type LimitsInUse, percentOf } from '../../simulation/limits.ts';
 import type { Lockout, Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
 import { choiceField, oneOf, textField, written } from '../fields.ts';
@@ -16,21 +15,18 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import type { Reading } from '../reading.ts';
 
 export interface LimitsPageParts {
   readonly store: Pick<Store, 'liftLockout'>;
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Store, 'entries' | 'buckets' | 'health' | 'lockouts'>;
-  readonly policies: Pick<SimulationParts['policies'], 'current' | 'prices'>;
-  readonly groupOf: (source: string) => string | undefined;
+  readonly reading: Pick<Reading, 'limits' | 'lockedOut'>;
   readonly sources: readonly { readonly name: string }[];
 }
 
 const ROWS = 100;
 /** The page looks at so many entries of each source, for so long in all; at some of them in any case. */
-const LOOKED_MAX = 1000;
-const LOOKED_LEAST = 200;
-const LOOKED_MS = 200;
+const LOOKED = { most: 1000, least: 200, ms: 200 };
 const LOCKOUTS_MAX = 100;
 
 /** How full the limits are, and who is locked out. */
@@ -43,24 +39,14 @@ export function limitsPages(parts: LimitsPageParts): Pages {
   };
 }
 
-async function show(
-  { reading, policies, groupOf, sources }: LimitsPageParts,
-  { query, signal, person }: PageRequest,
-): Promise<View> {
+async function show({ reading, sources }: LimitsPageParts, { query, person }: PageRequest): Promise<View> {
   const names = sources.map(({ name }) => name);
   const chosen = oneOf(query, 'source', names);
-  const startedMs = performance.now();
-  const { nowMs } = await reading.health();
-  const found = await limitsInUse(
-    { store: reading, release: policies.current(), prices: policies.prices(), groupOf, nowMs },
-    {
-      sources: chosen === undefined ? names : [chosen],
-      entries: LOOKED_MAX,
-      isOver: (looked) =>
-        signal.aborted || (looked >= LOOKED_LEAST && performance.now() - startedMs > LOOKED_MS),
-    },
-  );
-  const locked = await lockoutsOf(reading, chosen === undefined ? names : [chosen]);
+  const shown = chosen === undefined ? names : [chosen];
+  const [found, locked] = await Promise.all([
+    reading.limits(shown, LOOKED),
+    reading.lockedOut(shown, LOCKOUTS_MAX),
+  ]);
   const [rule, value] = [written(query, 'rule'), written(query, 'value')];
   const matching = found.limits.filter((limit) => isOf(limit, rule, value));
   return {
@@ -125,24 +111,10 @@ function lookedAt({ looked, sinceMs, limits }: LimitsInUse, matching: number): H
 
 // ---- lock-outs ----
 
-interface Found {
-  readonly lockouts: readonly Lockout[];
-  /** Whether there are more. */
-  readonly more: boolean;
-}
-
-async function lockoutsOf(reading: LimitsPageParts['reading'], sources: readonly string[]): Promise<Found> {
-  const lockouts: Lockout[] = [];
-  for (const source of sources) {
-    for await (const lockout of reading.lockouts(source)) {
-      if (lockouts.length === LOCKOUTS_MAX) return { lockouts, more: true };
-      lockouts.push(lockout);
-    }
-  }
-  return { lockouts: lockouts.sort((a, b) => b.sinceMs - a.sinceMs), more: false };
-}
-
-function lockoutsCard({ lockouts, more }: Found, person: Person): Html | false {
+function lockoutsCard(
+  { lockouts, more }: Awaited<ReturnType<Reading['lockedOut']>>,
+  person: Person,
+): Html | false {
   if (lockouts.length === 0) return false;
   return html`<section class="card">
     <h2>Locked out</h2>

@@ -2,7 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import { entriesAsWritten } from '../../policy/list-file.ts';
 import type { Release } from '../../policy/release.ts';
 import { addedText, checkedName, checkedValue, listInForce, removedTexts } from '../../release/lists.ts';
-import type { ListEntry, ListSummary, Store } from '../../store/store.ts';
+import type { ListSummary, Store } from '../../store/store.ts';
 import { toComparable } from '../../values/comparable.ts';
 import { counted } from '../../values/text.ts';
 import { oneOf, textField, written } from '../fields.ts';
@@ -18,20 +18,19 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import type { ListedValues, Reading } from '../reading.ts';
 
 export interface ListsParts {
   readonly store: Pick<Store, 'changeList'>;
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Store, 'lists' | 'listEntries'>;
+  readonly reading: Pick<Reading, 'lists' | 'listValues' | 'listed'>;
   readonly policies: { readonly current: () => Release | undefined };
   readonly sources: readonly { readonly name: string }[];
 }
 
 const ROWS = 200;
 /** A search looks at so many entries, for so long; at some of them also if the machine is busy. */
-const LOOKED_MAX = 1_000_000;
-const LOOKED_LEAST = 2000;
-const LOOKED_MS = 200;
+const LOOKED = { most: 1_000_000, least: 2000, ms: 200 };
 /** A change of more values, or to a larger list by replacing it, needs the command line. */
 const CHANGED_MAX = 10_000;
 /** Of a larger list, a preview does not say which values are on it, and it can't be replaced. */
@@ -130,7 +129,8 @@ async function showList(parts: ListsParts, request: PageRequest): Promise<View> 
   const named = namedIn(parts, request);
   const summary = await summaryOf(parts, named);
   const search = written(request.query, 'search');
-  const found = summary && (await entriesWith(parts, named, search, request.signal));
+  const contains = search === undefined ? '' : toComparable(search);
+  const found = summary && (await parts.reading.listValues(named, contains, ROWS, LOOKED));
   return {
     title: `${named.source}/${named.list}`,
     content: html`${summaryCard(parts, named, summary)}${
@@ -163,39 +163,7 @@ const searchForm = ({ source, list }: Named, search: string | undefined): Html =
     <div class="actions"><button>Search</button></div>
   </form>`;
 
-interface FoundEntries {
-  readonly entries: readonly ListEntry[];
-  readonly looked: number;
-  /** Whether there may be more. */
-  readonly more: boolean;
-}
-
-/** The first entries that contain a text, in the order of the store. */
-async function entriesWith(
-  { reading }: ListsParts,
-  { source, list }: Named,
-  search: string | undefined,
-  signal: AbortSignal,
-): Promise<FoundEntries> {
-  const wanted = search === undefined ? '' : toComparable(search);
-  const entries = new Map<string, ListEntry>();
-  const startedMs = performance.now();
-  let looked = 0;
-  for await (const entry of reading.listEntries(source, list)) {
-    const isLate = looked >= LOOKED_LEAST && performance.now() - startedMs > LOOKED_MS;
-    if (entries.size === ROWS || looked === LOOKED_MAX || isLate || signal.aborted) {
-      return { entries: sorted(entries), looked, more: true };
-    }
-    looked += 1;
-    if (entry.value.includes(wanted)) entries.set(entry.value, entry);
-  }
-  return { entries: sorted(entries), looked, more: false };
-}
-
-const sorted = (entries: ReadonlyMap<string, ListEntry>): readonly ListEntry[] =>
-  [...entries.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
-
-function entriesTable({ entries, looked, more }: FoundEntries, person: Person, named: Named): Html {
+function entriesTable({ entries, looked, more }: ListedValues, person: Person, named: Named): Html {
   const rest = more
     ? ` The page looked at ${looked} entries, and there are more: search for a longer text.`
     : '';
@@ -322,8 +290,11 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
       `the list has more than ${LOOKED_UP_MAX} entries, too many to be replaced here. Use the command line`,
     );
   }
-  const existing =
-    summary === undefined || !isExact ? new Set<string>() : await presentIn(parts, named, how, unique);
+  const existing = new Set(
+    summary === undefined || !isExact
+      ? []
+      : await parts.reading.listed(named, how === 'replace' ? undefined : [...unique]),
+  );
   const add = how === 'remove' ? [] : [...unique].filter((value) => !existing.has(value));
   const remove =
     how === 'add'
@@ -340,21 +311,6 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   }
   const changed = how === 'remove' ? remove.length : add.length;
   return { summary, add, remove, isExact, idle: Math.max(0, lines.length - changed) };
-}
-
-/** The values on the list: all of them to replace it, or those that are wanted. */
-async function presentIn(
-  { reading }: ListsParts,
-  { source, list }: Named,
-  how: How,
-  wanted: ReadonlySet<string>,
-): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  for await (const { value } of reading.listEntries(source, list)) {
-    if (how === 'replace' || wanted.has(value)) found.add(value);
-    if (how !== 'replace' && found.size === wanted.size) break;
-  }
-  return found;
 }
 
 function previewView(named: Named, typed: Typed, preview: Preview, fault = ''): View {

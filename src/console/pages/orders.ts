@@ -17,11 +17,12 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import type { Reading } from '../reading.ts';
 
 export interface OrdersParts {
   readonly store: Pick<Store, 'expectOrder' | 'cancelOrder'>;
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Store, 'order'>;
+  readonly reading: Pick<Reading, 'order'>;
   readonly sources: readonly OrderSource[];
   readonly clock: Clock;
 }

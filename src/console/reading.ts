@@ -1,0 +1,201 @@
+import { explainJournalEntry } from '../journal/explanation.ts';
+import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
+import { releaseInForce } from '../release/stored.ts';
+import { type LimitsInUse, limitsInUse } from '../simulation/limits.ts';
+import type { JournalEntry, ListEntry, Lockout, Store } from '../store/store.ts';
+
+/*
+ * What pages read. Queries that look at many entries are bounded, and run one after the other.
+ */
+
+/** The verbs of the store that pages use as they are. */
+export const READ_VERBS = [
+  'control',
+  'document',
+  'entries',
+  'entry',
+  'history',
+  'journalSize',
+  'lists',
+  'order',
+] as const;
+/** Queries over many entries. */
+export const QUERIES = ['search', 'about', 'limits', 'listValues', 'listed', 'lockedOut'] as const;
+
+export type ReadingStore = Pick<
+  Store,
+  (typeof READ_VERBS)[number] | 'buckets' | 'health' | 'listEntries' | 'lockouts' | 'prices'
+>;
+
+/** When a query ends: after so many entries, or after so long, but not before it has looked at some. */
+export interface Bounds {
+  readonly most: number;
+  readonly least: number;
+  readonly ms: number;
+}
+
+/** An entry of the journal with its explanation, which takes longer than the rest of a page. */
+export interface FoundEntry extends Pick<
+  JournalEntry,
+  'source' | 'id' | 'atMs' | 'type' | 'verdict' | 'code' | 'subject' | 'revision'
+> {
+  readonly because: string;
+  /** The rule that refused, as POLICY/RULE; the empty text if none did. */
+  readonly rule: string;
+}
+
+export interface FoundPage extends Omit<SearchPage, 'entries'> {
+  readonly entries: readonly FoundEntry[];
+}
+
+export interface ListedValues {
+  /** Sorted by value. */
+  readonly entries: readonly ListEntry[];
+  readonly looked: number;
+  /** Whether there may be more. */
+  readonly more: boolean;
+}
+
+export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
+  /** See searchJournal. */
+  search(query: Omit<SearchQuery, 'most' | 'isOver'>, bounds: Bounds): Promise<FoundPage>;
+  /** At most `most` entries about a subject, newest first. */
+  about(source: string, subject: string, most: number): Promise<readonly FoundEntry[]>;
+  /** The limits in use under the policies in force. `bounds.most` is for each source. */
+  limits(sources: readonly string[], bounds: Bounds): Promise<LimitsInUse>;
+  /** The first `rows` entries of a list that contain a text, in the order of the store. */
+  listValues(
+    list: { readonly source: string; readonly list: string },
+    contains: string,
+    rows: number,
+    bounds: Bounds,
+  ): Promise<ListedValues>;
+  /** Which of the values are on the list; all of its values if none are given. */
+  listed(
+    list: { readonly source: string; readonly list: string },
+    wanted: readonly string[] | undefined,
+  ): Promise<readonly string[]>;
+  /** At most `most` lock-outs, newest first, and whether there are more. */
+  lockedOut(
+    sources: readonly string[],
+    most: number,
+  ): Promise<{ readonly lockouts: readonly Lockout[]; readonly more: boolean }>;
+}
+
+export function createReading(store: ReadingStore, groupOf: (source: string) => string | undefined): Reading {
+  const inTurn = createQueue();
+  const { control, document, entries, entry, history, journalSize, lists, order } = store;
+  return {
+    control,
+    document,
+    entries,
+    entry,
+    history,
+    journalSize,
+    lists,
+    order,
+    search: (query, { most, ...bounds }) =>
+      inTurn(async () => {
+        const page = await searchJournal(store, { ...query, most, isOver: isOver(bounds) });
+        return { ...page, entries: page.entries.map(foundEntry) };
+      }),
+    about: (source, subject, most) =>
+      inTurn(async () =>
+        (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
+      ),
+    limits: (sources, { most, ...bounds }) =>
+      inTurn(async () => {
+        const [release, prices, { nowMs }] = await Promise.all([
+          releaseInForce(store),
+          store.prices(),
+          store.health(),
+        ]);
+        const parts = { store, release, prices, groupOf, nowMs };
+        return limitsInUse(parts, { sources, entries: most, isOver: isOver(bounds) });
+      }),
+    listValues: (list, contains, rows, bounds) =>
+      inTurn(() => listValues(store, list, { contains, rows, bounds })),
+    listed: (list, wanted) => inTurn(() => listed(store, list, wanted)),
+    lockedOut: (sources, most) => inTurn(() => lockedOut(store, sources, most)),
+  };
+}
+
+function foundEntry(entry: JournalEntry): FoundEntry {
+  const { because, deciding } = explainJournalEntry(entry);
+  const { source, id, atMs, type, verdict, code, subject, revision } = entry;
+  const rule = deciding === undefined ? '' : `${deciding.policy}/${deciding.rule}`;
+  return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
+}
+
+/** Several people take no more of the machine than one does. */
+function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const run = last.then(work);
+    last = run.catch(() => undefined);
+    return run;
+  };
+}
+
+function isOver({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
+  const startedMs = performance.now();
+  return (looked) => looked >= least && performance.now() - startedMs > ms;
+}
+
+interface Named {
+  readonly source: string;
+  readonly list: string;
+}
+
+async function listValues(
+  store: ReadingStore,
+  { source, list }: Named,
+  { contains, rows, bounds }: { readonly contains: string; readonly rows: number; readonly bounds: Bounds },
+): Promise<ListedValues> {
+  const isLate = isOver(bounds);
+  const found = new Map<string, ListEntry>();
+  const result = (more: boolean): ListedValues => ({
+    entries: [...found.values()].sort((a, b) => (a.value < b.value ? -1 : 1)),
+    looked,
+    more,
+  });
+  let looked = 0;
+  for await (const entry of store.listEntries(source, list)) {
+    if (found.size === rows || looked === bounds.most || isLate(looked)) return result(true);
+    looked += 1;
+    if (entry.value.includes(contains)) found.set(entry.value, entry);
+  }
+  return result(false);
+}
+
+async function listed(
+  store: ReadingStore,
+  { source, list }: Named,
+  wanted: readonly string[] | undefined,
+): Promise<readonly string[]> {
+  const values = wanted && new Set(wanted);
+  const found = new Set<string>();
+  for await (const { value } of store.listEntries(source, list)) {
+    if (values === undefined || values.has(value)) found.add(value);
+    if (found.size === values?.size) break;
+  }
+  return [...found];
+}
+
+async function lockedOut(
+  store: ReadingStore,
+  sources: readonly string[],
+  most: number,
+): ReturnType<Reading['lockedOut']> {
+  const found: Lockout[] = [];
+  for (const source of sources) {
+    for await (const lockout of store.lockouts(source)) {
+      if (found.length === most) return { lockouts: newestFirst(found), more: true };
+      found.push(lockout);
+    }
+  }
+  return { lockouts: newestFirst(found), more: false };
+}
+
+const newestFirst = (lockouts: readonly Lockout[]): readonly Lockout[] =>
+  lockouts.toSorted((a, b) => b.sinceMs - a.sinceMs);

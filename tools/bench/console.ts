@@ -1,0 +1,196 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startRedisServer } from '../../test/redis-server.ts';
+import { type Posted, createSender } from './callbacks.ts';
+import type { Click } from './clicks.ts';
+import { load } from './load.ts';
+import { APP_KEY, FEW_RULES, SECRET } from './policies.ts';
+
+/*
+ * `npm run bench:console`: how fast the console's pages are on a full store, and whether callbacks are slower while
+ * somebody clicks.
+ */
+
+const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
+const FILLED_AT_ONCE = 20_000;
+const CONNECTIONS = 32;
+const CLICKS = fileURLToPath(new URL('clicks.ts', import.meta.url));
+
+const { values: options } = parseArgs({
+  options: {
+    store: { type: 'string', default: 'embedded' },
+    decisions: { type: 'string', default: '1000000' },
+    rate: { type: 'string', default: '300' },
+    seconds: { type: 'string', default: '20' },
+    rounds: { type: 'string', default: '3' },
+  },
+});
+
+function wholeNumber(name: 'decisions' | 'rate' | 'seconds' | 'rounds'): number {
+  const text = options[name];
+  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
+  throw new Error(`--${name} ${text} is no whole number above zero: write digits, such as --${name} 10`);
+}
+
+interface Measured {
+  /** In milliseconds. */
+  readonly callbacks: readonly number[];
+  readonly clicks: readonly Click[];
+}
+
+const decisions = wholeNumber('decisions');
+const [rate, seconds, rounds] = [wholeNumber('rate'), wholeNumber('seconds'), wholeNumber('rounds')];
+const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-console-'));
+const redis = options.store === 'redis' ? await startRedisServer() : undefined;
+const service = await startService(redis?.url ?? `embedded:${join(folder, 'store.db')}`);
+const sender = createSender();
+let sent = 0;
+try {
+  await fillStore();
+  const quiet: Measured[] = [];
+  const clicked: Measured[] = [];
+  for (let round = 0; round < rounds; round++) {
+    quiet.push(await measured(false));
+    clicked.push(await measured(true));
+  }
+  print(quiet, clicked);
+} finally {
+  await service.stop();
+  await redis?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function startService(store: string) {
+  mkdirSync(join(folder, 'policies'));
+  writeFileSync(join(folder, 'policies/policies.yaml'), FEW_RULES);
+  writeFileSync(join(folder, 'shop.secret'), SECRET);
+  const settings = join(folder, 'settings.yaml');
+  const person = '{ name: ada, roles: [read, operate] }';
+  writeFileSync(
+    settings,
+    `public: { port: 0 }
+ops: { port: 0 }
+store: "${store}"
+console: { proxy: { header: x-person, addresses: [127.0.0.1], people: [${person}] } }
+sources:
+  - name: shop
+    callback: payment
+    appKey: ${APP_KEY}
+    signatures: [{ scheme: md5, secret: { file: shop.secret } }]
+`,
+  );
+  const argv = ['--max-semi-space-size=64', PROGRAM, 'serve', '--config', settings];
+  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'close');
+  for await (const line of createInterface(child.stdout)) {
+    const [, callbacks, ops] = /callbacks at (\S+), ops at ([^\s"]+)/.exec(line) ?? [];
+    if (callbacks === undefined || ops === undefined) continue;
+    child.stdout.resume();
+    const stop = async (): Promise<void> => {
+      child.kill('SIGTERM');
+      await ended;
+    };
+    return { callbacks, ops, stop };
+  }
+  throw new Error('the service ended before it served');
+}
+
+async function fillStore(): Promise<void> {
+  const nothing = { cpuMicros: 0, rssBytes: 0, allocatedBytes: 0 };
+  const subject = { urls: [service.callbacks], used: () => Promise.resolve(nothing), stop: service.stop };
+  while (sent < decisions) {
+    const count = Math.min(FILLED_AT_ONCE, decisions - sent);
+    const callbacks = Array.from({ length: count }, (_, at) => sender.make('md5', sent + at));
+    await load(subject, callbacks, { connections: CONNECTIONS, answer: 'SUCCESS' });
+    sent += count;
+    process.stderr.write(`${sent} of ${decisions} decisions\n`);
+  }
+}
+
+/** Callbacks at a steady rate, and with them the clicks of one person. */
+async function measured(clicks: boolean): Promise<Measured> {
+  const agent = new Agent({ keepAlive: true });
+  const callbacks: number[] = [];
+  const clicker = clicks ? fork(CLICKS, [service.ops, String(decisions)]) : undefined;
+  if (clicker !== undefined) await once(clicker, 'message');
+  const pending: Promise<void>[] = [];
+  const startedMs = performance.now();
+  for (let at = 0; at < rate * seconds; at++) {
+    const dueMs = startedMs + (at * 1000) / rate;
+    const waitMs = dueMs - performance.now();
+    if (waitMs > 1) await pause(waitMs);
+    // From when it was due: a service that stops for a moment delays what comes then as well.
+    pending.push(
+      post(agent, sender.make('md5', sent++)).then(() => void callbacks.push(performance.now() - dueMs)),
+    );
+  }
+  await Promise.all(pending);
+  agent.destroy();
+  return { callbacks, clicks: clicker === undefined ? [] : await clicksOf(clicker) };
+}
+
+async function clicksOf(clicker: ChildProcess): Promise<readonly Click[]> {
+  const answered = once(clicker, 'message');
+  clicker.send('stop');
+  const [found] = (await answered) as [readonly Click[]];
+  return found;
+}
+
+function post(agent: Agent, { path, body }: Posted): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+    const asked = request(`${service.callbacks}${path}`, { method: 'POST', agent, headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      response.on('end', () =>
+        text === 'SUCCESS' ? resolve() : reject(new Error(`the answer was ${text}`)),
+      );
+    });
+    asked.on('error', reject);
+    asked.end(body);
+  });
+}
+
+function quantile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+function ms(value: number): string {
+  return value.toFixed(1).padStart(8);
+}
+
+function print(quiet: readonly Measured[], clicked: readonly Measured[]): void {
+  const lines = [`${options.store}, ${decisions} decisions, ${rate} callbacks a second, milliseconds`, ''];
+  for (const [name, of] of [
+    ['callbacks alone', quiet],
+    ['somebody clicks', clicked],
+  ] as const) {
+    const at = (share: number): number => median(of.map(({ callbacks }) => quantile(callbacks, share)));
+    lines.push(`${name.padEnd(60)} p50 ${ms(at(0.5))}  p95 ${ms(at(0.95))}  p99 ${ms(at(0.99))}`);
+  }
+  lines.push('');
+  const times = new Map<string, number[]>();
+  for (const [page, took] of clicked.flatMap(({ clicks }) => clicks)) {
+    times.set(page, [...(times.get(page) ?? []), took]);
+  }
+  const rows = [...times, ['all pages', [...times.values()].flat()] as const];
+  for (const [page, found] of rows) {
+    lines.push(
+      `${page.padEnd(60)} p50 ${ms(quantile(found, 0.5))}  p95 ${ms(quantile(found, 0.95))}  n ${found.length}`,
+    );
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
