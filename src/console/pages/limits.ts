@@ -26,7 +26,7 @@ export interface LimitsPageParts {
 
 const ROWS = 100;
 /** The page looks at so many entries of each source, for so long in all; at some of them in any case. */
-const LOOKED = { most: 1000, least: 200, ms: 200 };
+const LOOKED = { most: 500, least: 200, ms: 200 };
 const LOCKOUTS_MAX = 100;
 
 /** How full the limits are, and who is locked out. */

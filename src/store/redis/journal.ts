@@ -28,6 +28,7 @@ export function createJournal(parts: RedisParts): Journal {
     async entries(query) {
       assertJournalQuery(query, isEntryId);
       if (query.subject === undefined) {
+        if (await endsBeforeFirst(parts, query)) return [];
         return readEntries(query.source, await connection.call(...rangeOf(parts, query)));
       }
       const ids = await idsAbout(parts, query, query.subject);
@@ -102,6 +103,21 @@ const laterOf = (a: string | undefined, b: string | undefined): string | undefin
   a === undefined || (b !== undefined && compareIds(a, b) < 0) ? b : a;
 const earlierOf = (a: string | undefined, b: string | undefined): string | undefined =>
   a === undefined || (b !== undefined && compareIds(a, b) > 0) ? b : a;
+
+/**
+ * Whether a query for the newest entries ends before the first one. Redis would look at the whole stream to find
+ * nothing, and stand still meanwhile: 0.3 s for a million entries.
+ */
+async function endsBeforeFirst(parts: RedisParts, query: JournalQuery): Promise<boolean> {
+  const { before } = boundsOf(query);
+  if (query.newestFirst !== true || before === undefined) return false;
+  const { journal } = parts.keys.of(query.source);
+  const [first] = readEntries(
+    query.source,
+    await parts.connection.call('xrange', [journal, '-', '+', 'COUNT', '1']),
+  );
+  return first === undefined || compareIds(before, first.id) <= 0;
+}
 
 function rangeOf(parts: RedisParts, query: JournalQuery): [command: string, args: string[]] {
   const { after, before } = boundsOf(query);
