@@ -7,6 +7,20 @@ export function written(values: URLSearchParams, name: string): string | undefin
   return value === '' ? undefined : value;
 }
 
+/** As long as a reason may be, in characters. */
+const REASON_MAX = 1000;
+
+/** The reason that a person gives for a change. Throws USAGE if there is none, or if it is too long. */
+export function reasonIn(values: URLSearchParams, name: string, why: string): string {
+  const reason = written(values, name) ?? '';
+  if (reason === '') throw new CountersignError('USAGE', `The reason is empty. Say why ${why}`);
+  if (reason.length <= REASON_MAX) return reason;
+  throw new CountersignError(
+    'USAGE',
+    `The reason has ${reason.length} characters. Write at most ${REASON_MAX}`,
+  );
+}
+
 /** One of the values, or undefined for nothing. Throws USAGE for anything else. */
 export function oneOf<T extends string>(
   values: URLSearchParams,

@@ -1,6 +1,7 @@
 import { explainJournalEntry } from '../journal/explanation.ts';
 import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
-import { releaseInForce } from '../release/stored.ts';
+import { releaseInForce, storedRelease } from '../release/stored.ts';
+import { type RecordedTransaction, recordedTransaction } from '../simulation/recorded-transaction.ts';
 import { type LimitsInUse, limitsInUse } from '../simulation/limits.ts';
 import type { JournalEntry, ListEntry, Lockout, Store } from '../store/store.ts';
 
@@ -20,7 +21,15 @@ export const READ_VERBS = [
   'order',
 ] as const;
 /** Queries over many entries. */
-export const QUERIES = ['search', 'about', 'limits', 'listValues', 'listed', 'lockedOut'] as const;
+export const QUERIES = [
+  'search',
+  'about',
+  'transaction',
+  'limits',
+  'listValues',
+  'listed',
+  'lockedOut',
+] as const;
 
 export type ReadingStore = Pick<
   Store,
@@ -61,6 +70,8 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
   search(query: Omit<SearchQuery, 'most' | 'isOver'>, bounds: Bounds): Promise<FoundPage>;
   /** At most `most` entries about a subject, newest first. */
   about(source: string, subject: string, most: number): Promise<readonly FoundEntry[]>;
+  /** See recordedTransaction. Policies that are no longer in force are compiled again. */
+  transaction(entry: JournalEntry): Promise<RecordedTransaction | undefined>;
   /** The limits in use under the policies in force. `bounds.most` is for each source. */
   limits(sources: readonly string[], bounds: Bounds): Promise<LimitsInUse>;
   /** The first `rows` entries of a list that contain a text, in the order of the store. */
@@ -103,6 +114,8 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
       inTurn(async () =>
         (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
       ),
+    transaction: (decided) =>
+      inTurn(() => recordedTransaction(decided, (revision) => storedRelease(store, revision))),
     limits: (sources, { most, ...bounds }) =>
       inTurn(async () => {
         const [release, prices, { nowMs }] = await Promise.all([

@@ -156,6 +156,55 @@ describe('in a browser', () => {
     });
   });
 
+  it.each([
+    ['wide', 1280],
+    ['on a phone', 390],
+  ] as const)('pages below others have no barrier, and fit: %s', async (_, width) => {
+    const [newest, before] = await console.store.history(2);
+    const [transaction] = await console.store.entries({ source: 'vault', newestFirst: true, limit: 1 });
+    const { page, complaints, close } = await look(browser, { as: ADA, width });
+    const paths = [
+      'policies/history',
+      'policies/rules',
+      'policies/backtest',
+      `policies/revisions/${newest?.revision}`,
+      `policies/diff?from=${before?.revision}&to=${newest?.revision}`,
+      `decisions/vault/${transaction?.id}`,
+      'orders?kind=web3',
+    ];
+    for (const path of paths) {
+      await page.goto(`${console.ops}/console/${path}`);
+      expect([path, await barriers(page), await isTooWide(page)]).toEqual([path, [], false]);
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('a list is changed after a preview, with the keyboard alone', async () => {
+    const { page, complaints, close } = await look(browser, { as: ADA });
+    await page.goto(`${console.ops}/console/lists/shop/blocked-users`);
+    await page.getByLabel('Values, one on each line').focus();
+    await page.keyboard.type('20900\n20351');
+    await page.getByRole('button', { name: 'Show what would change' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'What would change' }).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.getByLabel('Reason, for the journal').first().focus();
+    await page.keyboard.type('chargeback');
+    await page.keyboard.press('Enter');
+    await page.getByRole('status').waitFor();
+    expect(await page.getByRole('status').textContent()).toBe(
+      '1 added, 0 removed. 5 entries now, version 2.',
+    );
+    await page.goto(`${console.ops}/console/prices`);
+    await page.getByLabel('A price on each line').fill('BTC 96000');
+    await page.getByRole('button', { name: 'Show what would change' }).click();
+    await page.getByText('−1.0 %').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it('a person freezes and unfreezes with the keyboard alone', async () => {
     const { page, complaints, close } = await look(browser, { as: ADA });
     await page.goto(`${console.ops}/console/`);

@@ -38,6 +38,7 @@ describeOnBothStores('the state that operators keep', (host) => {
     expect((await console.get(BLOCKED)).text).toContain('the first change makes it');
     const made = await changed(console, { how: 'add', values: '99999 # fraud\n88888\n99999\n' });
     expect(made.preview).toMatch(/<dt>Added<\/dt>\s*<dd>2<\/dd>/);
+    expect(made.preview).toContain('>99999\n88888<');
     expect(made.result.notice).toBe('2 added, 0 removed. 2 entries now, version 1.');
     const again = await changed(console, { how: 'add', values: '88888\n77777' });
     expect(again.preview).toMatch(/<dt>Without effect<\/dt>\s*<dd>1<\/dd>/);
@@ -66,6 +67,13 @@ describeOnBothStores('the state that operators keep', (host) => {
     const form = { how: 'add', values: '99999' };
     const without = await console.send(BLOCKED, { ...form, version: '0', do: 'change' });
     expect([without.status, without.text]).toEqual([422, expect.stringContaining('The reason is empty')]);
+    const long = await console.send(BLOCKED, {
+      ...form,
+      version: '0',
+      message: 'x'.repeat(1001),
+      do: 'change',
+    });
+    expect([long.status, long.text]).toEqual([422, expect.stringContaining('at most 1000')]);
     await changed(console, form);
     const late = await console.send(BLOCKED, {
       how: 'replace',

@@ -2,8 +2,7 @@ import { CountersignError } from '../../errors.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import { type RuleReport, wordOf } from '../../policy/explain.ts';
 import type { CallText, PolicyMovementTexts } from '../../policy/transaction-text.ts';
-import { storedRelease } from '../../release/stored.ts';
-import { type RecordedTransaction, recordedTransaction } from '../../simulation/recorded-transaction.ts';
+import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, table, verdictPill } from '../layout.ts';
@@ -34,7 +33,7 @@ async function show({ reading, sources }: DecisionsParts, { parameters }: PageRe
     entry.of === '' ? undefined : reading.entry(source, entry.of),
     entry.subject === '' ? [] : reading.about(source, entry.subject, ABOUT_MAX),
     pushOf(reading, entry.revision),
-    recordedTransaction(entry, (revision) => storedRelease(reading, revision)),
+    reading.transaction(entry),
   ]);
   const explanation = explainJournalEntry(entry, first);
   return {

@@ -13,7 +13,7 @@ import type { FoundEntry, FoundPage, Reading } from '../reading.ts';
 
 export interface DecisionsParts {
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Reading, 'entry' | 'control' | 'history' | 'document' | 'search' | 'about'>;
+  readonly reading: Pick<Reading, 'entry' | 'control' | 'history' | 'search' | 'about' | 'transaction'>;
   readonly sources: readonly { readonly name: string }[];
 }
 

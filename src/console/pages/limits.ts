@@ -1,8 +1,7 @@
-import { CountersignError } from '../../errors.ts';
 import { type LimitUse, type LimitsInUse, percentOf } from '../../simulation/limits.ts';
 import type { Lockout, Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
-import { choiceField, oneOf, textField, written } from '../fields.ts';
+import { choiceField, oneOf, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, link } from '../html.ts';
 import { instant, nothing, table } from '../layout.ts';
 import {
@@ -151,9 +150,7 @@ const liftForm = ({ source, id, whose }: Lockout): Html =>
   </form>`;
 
 async function liftLockout(store: LimitsPageParts['store'], { form, person }: ActRequest): Promise<Redirect> {
-  const message = (form.get('message') ?? '').trim();
-  if (message === '')
-    throw new CountersignError('USAGE', 'The reason is empty. Say why the lock-out is lifted');
+  const message = reasonIn(form, 'message', 'the lock-out is lifted');
   const lifted = await store.liftLockout({
     source: form.get('source') ?? '',
     id: form.get('id') ?? '',

@@ -1,12 +1,12 @@
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, messageOf } from '../../errors.ts';
 import { entriesAsWritten } from '../../policy/list-file.ts';
 import type { Release } from '../../policy/release.ts';
 import { addedText, checkedName, checkedValue, listInForce, removedTexts } from '../../release/lists.ts';
 import type { ListSummary, Store } from '../../store/store.ts';
 import { toComparable } from '../../values/comparable.ts';
 import { counted } from '../../values/text.ts';
-import { oneOf, textField, written } from '../fields.ts';
-import { type Html, html, link, verbatim } from '../html.ts';
+import { oneOf, reasonIn, textField, written } from '../fields.ts';
+import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, nothing, table } from '../layout.ts';
 import {
   type ActRequest,
@@ -253,15 +253,19 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
     const changed = 'The list was changed meanwhile. Look at the preview again.';
     return previewView(named, typed, preview, changed);
   }
-  if (typed.message === '')
-    return previewView(named, typed, preview, 'The reason is empty. Say why it changes.');
+  let message: string;
+  try {
+    message = reasonIn(form, 'message', 'it changes');
+  } catch (thrown) {
+    return previewView(named, typed, preview, `${messageOf(thrown)}.`);
+  }
   const by = authorOf(person);
   const { added, removed, summary } = await parts.store.changeList({
     ...named,
     add,
     remove,
     by,
-    message: typed.message,
+    message,
   });
   const entries = counted(summary.entries, 'entry', 'entries');
   return {
@@ -277,11 +281,11 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
     throw new CountersignError('NOT_FOUND', `There is no list ${source}/${list}`);
   }
   const read = listInForce(parts.policies.current(), list).readFor(source);
-  const lines = entriesAsWritten('the values', values).map(checkedValue);
+  const given = entriesAsWritten('the values', values).map(checkedValue);
   const wanted =
     how === 'remove'
-      ? lines.flatMap((value) => removedTexts(value, read))
-      : lines.map((value) => addedText(value, read));
+      ? given.flatMap((value) => removedTexts(value, read))
+      : given.map((value) => addedText(value, read));
   const unique = new Set(wanted);
   const isExact = (summary?.entries ?? 0) <= LOOKED_UP_MAX;
   if (!isExact && how === 'replace') {
@@ -310,7 +314,7 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
     );
   }
   const changed = how === 'remove' ? remove.length : add.length;
-  return { summary, add, remove, isExact, idle: Math.max(0, lines.length - changed) };
+  return { summary, add, remove, isExact, idle: Math.max(0, given.length - changed) };
 }
 
 function previewView(named: Named, typed: Typed, preview: Preview, fault = ''): View {
@@ -370,5 +374,5 @@ function valuesCard(title: string, values: readonly string[]): Html | false {
   if (values.length === 0) return false;
   const more = values.length > SHOWN_MAX ? `\n… and ${values.length - SHOWN_MAX} more` : '';
   return html`<h3>${title}</h3>
-    <pre tabindex="0">${values.slice(0, SHOWN_MAX).map((value) => html`${value}${'\n'}`)}${more}</pre>`;
+    <pre tabindex="0">${lines(values.slice(0, SHOWN_MAX).join('\n'))}${lines(more)}</pre>`;
 }
