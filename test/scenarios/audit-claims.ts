@@ -2,14 +2,14 @@ import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Claim, ClaimResult } from '../../src/claims/claims.ts';
 import type { Choice, Proposal, RuleResult } from '../../src/policy/proposal.ts';
 import type { DistinctClaim } from '../../src/claims/distinct.ts';
-import type { WindowClaim } from '../../src/claims/window.ts';
+import { type WindowClaim, groupOfKey } from '../../src/claims/window.ts';
 import type { JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
 import { type Amount, formatAmount } from '../../src/values/amount.ts';
 import { amountOf, valueOf } from './model-rules.ts';
 
 /*
- * An auditor: reads nothing but the journal of a source and the history of prices, and works out anew whether
- * each approval was right by what had happened before it.
+ * An auditor: reads nothing but journals and the history of prices, and works out anew whether each approval was
+ * right by what had happened before it.
  */
 
 interface AnnouncedOrder {
@@ -20,6 +20,7 @@ interface AnnouncedOrder {
 
 interface Reserved {
   readonly atMs: number;
+  readonly source: string;
   readonly subject: string;
   /** The places in the journal of the entry that reserved it, and of the release that gave it back. */
   readonly from: number;
@@ -35,22 +36,29 @@ interface CountedValues {
   readonly values: readonly string[];
 }
 
-interface Books {
+/** What the sources of a group count together; by keys that name the source, or the group. */
+interface SharedBooks {
   readonly counted: Map<string, CountedValues[]>;
+  /** By mark, when it was made. */
+  readonly marks: Map<string, number>;
+  readonly reserved: Map<string, Reserved[]>;
+  readonly prices: readonly PriceHistoryEntry[];
+  /** How many entries were read. */
+  place: number;
+}
+
+/** What belongs to one source. */
+interface Books {
+  readonly source: string;
+  readonly shared: SharedBooks;
   /** By list, its values with when they were added. */
   readonly lists: Map<string, Map<string, number>>;
   /** By subject. */
   readonly orders: Map<string, AnnouncedOrder>;
-  /** By mark, when it was made. */
-  readonly marks: Map<string, number>;
-  readonly reserved: Map<string, Reserved[]>;
   /** By subject. */
   readonly terms: Map<string, string>;
   /** When a question was approved, by subject and question. */
   readonly approved: Map<string, number>;
-  readonly prices: readonly PriceHistoryEntry[];
-  /** How many entries were read. */
-  place: number;
 }
 
 interface Approval {
@@ -61,33 +69,38 @@ interface Approval {
 }
 
 /**
- * What is wrong with the approvals in a source's journal, oldest entry first; a sentence each, none if all is
- * right.
+ * What is wrong with the approvals in the journal, oldest entry first; a sentence each, none if all is right. The
+ * entries may be of several sources: those that count together in the order in which they were settled.
  */
 export function faultsOf(
   journal: readonly JournalEntry[],
   prices: readonly PriceHistoryEntry[],
 ): readonly string[] {
-  const books: Books = {
-    lists: new Map(),
-    orders: new Map(),
-    marks: new Map(),
-    reserved: new Map(),
-    counted: new Map(),
-    terms: new Map(),
-    approved: new Map(),
-    prices,
-    place: 0,
-  };
+  const shared: SharedBooks = { counted: new Map(), marks: new Map(), reserved: new Map(), prices, place: 0 };
+  const sources = new Set(journal.map(({ source }) => source));
+  const books = new Map([...sources].map((source) => [source, emptyBooks(source, shared)]));
   return [
-    ...journal.flatMap((entry) => bookOf(books, entry)),
-    ...limitFaults(books.reserved),
-    ...valuesFaults(books.counted),
+    ...journal.flatMap((entry) => bookOf(books.get(entry.source) ?? emptyBooks(entry.source, shared), entry)),
+    ...limitFaults(shared.reserved),
+    ...valuesFaults(shared.counted),
   ];
 }
 
+const emptyBooks = (source: string, shared: SharedBooks): Books => ({
+  source,
+  shared,
+  lists: new Map(),
+  orders: new Map(),
+  terms: new Map(),
+  approved: new Map(),
+});
+
+/** The name of a counter or a mark among those of all sources. */
+const nameOf = ({ source }: Books, key: string): string =>
+  groupOfKey(key) === undefined ? `${source} ${key}` : key;
+
 function bookOf(books: Books, entry: JournalEntry): readonly string[] {
-  books.place++;
+  books.shared.place++;
   if (entry.type === 'release') return bookRelease(books, entry);
   if (entry.type === 'list') return bookList(books, entry);
   if (entry.type === 'order') return bookOrder(books, entry);
@@ -114,9 +127,12 @@ function bookOf(books: Books, entry: JournalEntry): readonly string[] {
 }
 
 /** What a subject reserved is given back: from here on it does not count. */
-function bookRelease({ reserved, place }: Books, { subject }: JournalEntry): readonly string[] {
+function bookRelease(
+  { shared: { reserved, place } }: Books,
+  { source, subject }: JournalEntry,
+): readonly string[] {
   for (const each of [...reserved.values()].flat()) {
-    if (each.subject === subject) each.until = Math.min(each.until, place);
+    if (each.source === source && each.subject === subject) each.until = Math.min(each.until, place);
   }
   return [];
 }
@@ -174,7 +190,7 @@ function claimFaults(
     });
   }
   if (claim.type === 'mark') {
-    const made = books.marks.get(claim.key);
+    const made = books.shared.marks.get(nameOf(books, claim.key));
     const isKnown = made !== undefined && made + claim.ageMs <= atMs;
     const max = proposal.results[claim.result]?.values['max'];
     const isLittle = max !== undefined && amountOf(terms['amount'] ?? '') <= amountOf(max);
@@ -207,7 +223,7 @@ function orderFaults(
 
 /** What the value rules multiplied is the amount, and the price of the version that the proposal names. */
 function valueFaults(
-  { prices }: Books,
+  { shared: { prices } }: Books,
   { proposal, terms }: Approval,
   result: RuleResult,
 ): readonly string[] {
@@ -257,7 +273,8 @@ function takenBy({ alternatives }: Choice, approval: Approval, books: Books): re
 
 function bookApproval(books: Books, approval: Approval): void {
   const { entry, question, proposal, terms } = approval;
-  const { atMs, subject, claims, type } = entry;
+  const { source, atMs, subject, claims, type } = entry;
+  const { counted, marks, reserved, place } = books.shared;
   books.terms.set(subject, JSON.stringify(terms));
   const name = `${subject} ${question.type}`;
   if (!question.speedUp && type === 'decision') books.approved.set(name, atMs);
@@ -271,29 +288,31 @@ function bookApproval(books: Books, approval: Approval): void {
     const order = books.orders.get(subject);
     if (claim.type === 'order' && order?.state === 'expected' && atMs < order.expiresAtMs)
       order.state = 'used';
-    if (claim.type === 'mark' && !books.marks.has(claim.key)) books.marks.set(claim.key, atMs);
+    if (claim.type === 'mark') marked.add(nameOf(books, claim.key));
     const decides = claim.decides || taken.has(claim.result);
     if (claim.type === 'distinct') {
-      const values = claim.onlyNew ? claim.values.filter((value) => !books.marks.has(value)) : claim.values;
-      if (claim.onlyNew) for (const value of claim.values) marked.add(value);
+      const key = nameOf(books, claim.key);
+      const all = claim.values.map((value) => nameOf(books, value));
+      const values = claim.onlyNew ? all.filter((value) => !marks.has(value)) : all;
+      if (claim.onlyNew) for (const value of all) marked.add(value);
       const hasBefore = result !== undefined && 'reserved' in result && result.reserved;
-      if (decides && !hasBefore)
-        books.counted.set(claim.key, [...(books.counted.get(claim.key) ?? []), { atMs, claim, values }]);
+      if (decides && !hasBefore) counted.set(key, [...(counted.get(key) ?? []), { atMs, claim, values }]);
     }
     if (claim.type !== 'window' || result === undefined || !('reserved' in result) || result.reserved)
       continue;
     // What only observes is counted without a limit.
-    const made = { atMs, subject, claim, from: books.place, until: Infinity };
-    if (decides) books.reserved.set(claim.key, [...(books.reserved.get(claim.key) ?? []), made]);
+    const made = { atMs, source, subject, claim, from: place, until: Infinity };
+    const key = nameOf(books, claim.key);
+    if (decides) reserved.set(key, [...(reserved.get(key) ?? []), made]);
   }
-  for (const value of marked) if (!books.marks.has(value)) books.marks.set(value, atMs);
+  for (const mark of marked) if (!marks.has(mark)) marks.set(mark, atMs);
 }
 
 /**
  * In no window of the exact length, wherever it begins, does what was reserved sum to more than the greatest
  * limit there was.
  */
-function limitFaults(reserved: Books['reserved']): readonly string[] {
+function limitFaults(reserved: SharedBooks['reserved']): readonly string[] {
   return [...reserved].flatMap(([key, all]) => {
     const max = all.reduce((most, { claim }) => (claim.max > most ? claim.max : most), 0n);
     return all.flatMap(({ atMs, from, claim: { window } }) => {
@@ -307,7 +326,7 @@ function limitFaults(reserved: Books['reserved']): readonly string[] {
 }
 
 /** In no window of the exact length were more different values approved than the greatest limit there was. */
-function valuesFaults(counted: Books['counted']): readonly string[] {
+function valuesFaults(counted: SharedBooks['counted']): readonly string[] {
   return [...counted].flatMap(([key, all]) => {
     const max = Math.max(...all.map(({ claim }) => claim.max));
     return all.flatMap(({ atMs, claim: { window } }) => {

@@ -37,6 +37,8 @@ interface Run {
   readonly models: Models;
   /** Up to where the journals have been compared. */
   readonly seen: Record<Source, string>;
+  /** What was compared, in the order in which it was settled as far as it counts together. */
+  readonly journal: JournalEntry[];
 }
 
 export interface Outcomes {
@@ -55,6 +57,7 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
     rig,
     models: { shop: new SourceModel(reserved), vault: new SourceModel(reserved) },
     seen: { shop: '', vault: '' },
+    journal: [],
   };
   for (const command of commands) {
     if (command.type === 'advance') rig.advance(command.ms);
@@ -78,11 +81,10 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
     }
   }
   const prices = await rig.store().priceHistory({ after: 0, limit: 1000 });
-  const journals = await Promise.all(sources.map((source) => entriesAfter(rig.store(), source, '')));
   // Whatever the model says.
-  const faults = journals.flatMap((journal) => faultsOf(journal, prices));
+  const faults = faultsOf(run.journal, prices);
   if (faults.length > 0) throw new Error(faults.join('\n'));
-  const decided = journals.flat().filter(({ type }) => !CHANGES.has(type));
+  const decided = run.journal.filter(({ type }) => !CHANGES.has(type));
   return {
     callbacks: decided.map(({ type, verdict, code }) => `${type} ${verdict} ${code}`),
     claims: new Set(decided.flatMap(({ claims }) => claims.map(fared))),
@@ -105,7 +107,8 @@ const CHANGES: ReadonlySet<JournalEntry['type']> = new Set(['list', 'order', 'fr
  * Callbacks at once, and a change meanwhile. The journal tells in which order they were settled; the model
  * follows it.
  */
-async function step({ rig, models, seen }: Run, burst: readonly Asked[], change?: Change): Promise<void> {
+async function step(run: Run, burst: readonly Asked[], change?: Change): Promise<void> {
+  const { rig, models } = run;
   const half = Math.floor(burst.length / 2);
   const pending = burst.slice(0, half).map((asked, index) => rig.ask(index, asked));
   const changing = change === undefined ? undefined : make(rig.store(), models, change);
@@ -115,7 +118,7 @@ async function step({ rig, models, seen }: Run, burst: readonly Asked[], change?
 
   const journalled = new Map<string, string[]>();
   for (const source of sources) {
-    const followed = await follow({ rig, models, seen }, source, burst, made);
+    const followed = await follow(run, source, burst, made);
     for (const [body, verdict] of followed) journalled.set(body, [...(journalled.get(body) ?? []), verdict]);
   }
   checkAnswers(burst, answers, journalled, change !== undefined);
@@ -123,7 +126,7 @@ async function step({ rig, models, seen }: Run, burst: readonly Asked[], change?
 
 /** What the source's journal says that was answered, once the model has said the same. */
 async function follow(
-  { rig, models, seen }: Run,
+  { rig, models, seen, journal }: Run,
   source: Source,
   burst: readonly Asked[],
   made: Made | undefined,
@@ -133,6 +136,7 @@ async function follow(
   const said: (readonly [string, string])[] = [];
   for (const entry of await entriesAfter(rig.store(), source, seen[source])) {
     seen[source] = entry.id;
+    journal.push(entry);
     pending.showsIn(entry);
     if (CHANGES.has(entry.type)) continue;
     const { body }: { readonly body: string } = JSON.parse(entry.detail);
