@@ -10,6 +10,7 @@ import { type Command, changed, pushed } from './model-script.ts';
  */
 
 const HOUR_MS = 3_600_000;
+const GENEROUS = 2;
 const ANNOUNCED = 3;
 const BY_SYMBOL = 4;
 const ALTERNATIVES = 6;
@@ -80,6 +81,14 @@ const shared = fc
     const release = changed({ type: 'release', source: 'shop', subject: `payment:p-${first}` });
     return [pushed(TOGETHER), price('USDT'), ...all, release, ...all, passes(wait), ...all.toReversed()];
   });
+
+/** Approved, said to have failed, and signed all the same. */
+const signedAfterRelease = fc.constantFrom(1, 4, 5, 7, 8).map((order): readonly Command[] => {
+  const start = withdrawalOf(order, anyQuestion);
+  const signed = withdrawalOf(order, { type: 'sign_success', speedUp: false, txid: '0x0a' });
+  const release = changed({ type: 'release', source: 'vault', subject: subjectOf(start) });
+  return [pushed(GENEROUS), passes(24 * HOUR_MS), asks(start), release, asks(start, signed)];
+});
 
 /** Announced, cancelled, announced anew, paid, and then cancelled too late. */
 const ordered = fc.tuple(fc.nat(17), fc.constantFrom(0, 60_000, HOUR_MS)).map(([order, wait]) => {
@@ -155,14 +164,15 @@ const listedLater = fc.constantFrom(1, 4).map((order): readonly Command[] => {
 });
 
 export const stories: fc.Arbitrary<readonly Command[]> = fc.oneof(
-  spedUp,
+  { weight: 3, arbitrary: spedUp },
   spedUpLate,
   observed,
   ordered,
-  known,
+  { weight: 3, arbitrary: known },
   paidByAnother,
   paidInTurn,
-  startedByAnother,
+  { weight: 3, arbitrary: startedByAnother },
+  { weight: 2, arbitrary: signedAfterRelease },
   listedLater,
   moved,
   shared,

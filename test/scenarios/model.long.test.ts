@@ -137,7 +137,7 @@ describe.each(['embedded', 'redis'] as const)(
         new Set(outcomes).size >= everyOutcome.length &&
         claims.size >= everyClaim.length &&
         choices.size >= everyChoice.length;
-      for (let more = 0; more < 10 && !beenEverywhere(); more++) {
+      for (let more = 0; more < 30 && !beenEverywhere(); more++) {
         await fc.assert(property, { numRuns: 10, endOnFailure: true });
       }
       expect(outcomes.length).toBeGreaterThan(5000);
