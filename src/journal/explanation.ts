@@ -67,6 +67,7 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return `${detail.by} lifted the lock-out of ${detail.lockout?.whose ?? 'somebody'}: ${detail.message ?? ''}`;
     case 'reconciliation':
       return `${detail.by} closed an exception of a reconciliation: ${detail.message ?? ''}`;
+    case 'archive':
     case 'refused':
     case 'decision':
     case 'repeat':

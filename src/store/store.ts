@@ -636,6 +636,8 @@ export const JOURNAL_TYPES = [
   'lockout',
   /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
+  /** Old entries were moved to the archive, or it was verified. The detail is JSON: see src/archive/records.ts. */
+  'archive',
 ] as const;
 
 export type JournalType = (typeof JOURNAL_TYPES)[number];
@@ -659,7 +661,7 @@ export interface JournalEntry {
 
 export interface JournalRecord {
   readonly source: string;
-  readonly type: 'refused' | 'self-check' | 'late' | 'reconciliation';
+  readonly type: 'refused' | 'self-check' | 'late' | 'reconciliation' | 'archive';
   readonly subject: string;
   readonly verdict: Verdict | '';
   readonly code: string;

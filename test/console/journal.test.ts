@@ -1,6 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { recordMove, recordVerification } from '../../src/archive/records.ts';
 import { eventually } from '../eventually.ts';
 import { type World, billed, openWorld } from '../reconcile/world.ts';
 import { startRedisServer } from '../redis-server.ts';
@@ -46,8 +47,27 @@ describe.each(['embedded', 'redis'] as const)('the journal and the reconciliatio
     const { status, text } = await console.get('/console/journal', READER);
     expect(status).toBe(200);
     expect(text).toMatch(/<td>shop<\/td><td>1<\/td><td><a href="\/console\/decisions\/shop\/[^"]+">/);
-    expect(text).toMatch(/<td>vault<\/td><td>0<\/td><td>–<\/td><td>–<\/td>/);
-    expect(text).toContain('journal verify DIRECTORY');
+    expect(text).toMatch(/<td>vault<\/td><td>0<\/td><td>–<\/td><td>–<\/td><td>–<\/td><td>–<\/td>/);
+    expect(text).toContain('journal verify DIRECTORY --record');
+  });
+
+  it('has when entries were archived last, and what the last verification found', async () => {
+    const { store } = console;
+    const end = 'ab'.repeat(32);
+    const moved = { source: 'vault', files: 1, entries: 7, resumed: 0, end };
+    await recordMove(store, moved, { by: 'ada', directory: HOSTILE });
+    const verified = { source: 'vault', files: 1, entries: 7, ends: [end] };
+    await recordVerification(store, verified, { by: 'ada', directories: [HOSTILE], faults: [] });
+    const sound = await console.get('/console/journal', READER);
+    expect(sound.text).toMatch(/7 entries to &lt;script&gt;.*, by ada<.*✓ no fault<.*7 entries, by ada</s);
+    const fault = { file: 'f', line: 1, because: HOSTILE };
+    await recordVerification(store, verified, { by: HOSTILE, directories: ['a'], faults: [fault] });
+    const { text } = await console.get('/console/journal', READER);
+    expect(text).toContain('✕ 1 fault<');
+    expect(text).not.toContain('✓ no fault');
+    expect(text).not.toContain('<script>');
+    const [, entry = ''] = /href="(\/console\/decisions\/vault\/[^"]+)"[^✕]*✕ 1 fault/.exec(text) ?? [];
+    expect((await console.get(entry, READER)).text).toContain('FAULTS_FOUND');
   });
 
   it('lists the days, and what is open', async () => {

@@ -119,7 +119,7 @@ function factsOf(
 
 /** Whether it is a change by a person or a service. Such entries have no sender. */
 const isChange = ({ type }: JournalEntry): boolean =>
-  ['list', 'order', 'freeze', 'release', 'lockout', 'reconciliation'].includes(type);
+  ['list', 'order', 'freeze', 'release', 'lockout', 'reconciliation', 'archive'].includes(type);
 
 /** The values that are not empty, such as `amount 5000.5, max 1000`. */
 export function pairs(values: Readonly<Record<string, string>>): string {

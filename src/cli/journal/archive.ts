@@ -1,7 +1,8 @@
 import { type Archived, FILE_ENTRIES_MAX, archiveSource } from '../../archive/archive.ts';
 import { expectDirectory, lockDirectory } from '../../archive/folder.ts';
+import { recordMove } from '../../archive/records.ts';
 import { CountersignError } from '../../errors.ts';
-import type { Call, CommandRow } from '../command.ts';
+import { type Call, type CommandRow, byOption } from '../command.ts';
 import { readTime } from '../period.ts';
 import { columns, counted } from '../print.ts';
 import type { Session } from '../session.ts';
@@ -17,7 +18,7 @@ export const journalArchive: CommandRow = {
     'journal archive --to /var/lib/countersign/archive --older-than 90d\n' +
     'journal archive --to /var/lib/countersign/archive --older-than 30d --source shop --json',
   define: (command) =>
-    sourceOption(command)
+    byOption(sourceOption(command))
       .requiredOption('--to <directory>', 'the directory of the archive, which must exist')
       .requiredOption(
         '--older-than <duration>',
@@ -29,10 +30,12 @@ export const journalArchive: CommandRow = {
 The command drops entries from the store once their file is on the disk and was read again. You can kill it
 at any point and run it again.
 
+The journal keeps what was moved, and with which hash the archive ends: \`decisions search --type archive\`.
+
 Limits, repeats and orders work as before. \`decisions\` no longer finds the moved entries: use
 \`countersign journal export\`.
 
-Keep the printed hashes where nobody can change them, for \`countersign journal verify --expect\`.`,
+Keep the printed hashes also where nobody can change them, for \`countersign journal verify --expect\`.`,
       ),
   async run(session, call) {
     const directory = call.option('to') ?? '';
@@ -48,7 +51,9 @@ Keep the printed hashes where nobody can change them, for \`countersign journal 
         const onStep = (_step: string, entries: number): void =>
           session.progress(`${source}: ${counted(entries, 'entry', 'entries')} moved`);
         const task = { store, directory, source, beforeMs, entriesMax: FILE_ENTRIES_MAX, onStep };
-        archived.push(await archiveSource(task));
+        const moved = await archiveSource(task);
+        await recordMove(store, moved, { by: session.by, directory });
+        archived.push(moved);
       }
       session.progress('');
       session.print(columns(archived.map(rowOf)), { to: directory, sources: archived.map(jsonOf) });

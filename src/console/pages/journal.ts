@@ -1,5 +1,6 @@
 import { createReadStream, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { type ArchiveState, archiveState } from '../../archive/records.ts';
 import { CountersignError } from '../../errors.ts';
 import { CLASSES, type ClassName } from '../../reconcile/classes.ts';
 import { closeException } from '../../reconcile/close.ts';
@@ -78,9 +79,9 @@ async function showJournal(parts: JournalParts, { query }: PageRequest): Promise
         <h2>Journal</h2>
         ${await journalTable(parts)}
         <p class="hint">
-          <code>countersign journal archive</code> moves old entries to files. Each source's oldest entry
-          shows how far that went. Keep what <code>countersign journal verify DIRECTORY</code> prints: the
-          archive, and when it was verified last, are known only where the files are.
+          <code>countersign journal archive</code> moves old entries to files.
+          <code>countersign journal verify DIRECTORY --record</code> verifies them, and writes the result
+          here.
         </p>
       </section>
       ${
@@ -97,19 +98,55 @@ async function showJournal(parts: JournalParts, { query }: PageRequest): Promise
 async function journalTable({ reading, sources }: JournalParts): Promise<Html> {
   const rows = await Promise.all(
     sources.map(async ({ name: source }) => {
-      const [size, [oldest], [newest]] = await Promise.all([
+      const [size, [oldest], [newest], { moved, verified }] = await Promise.all([
         reading.journalSize(source),
         reading.entries({ source, explained: false, limit: 1 }),
         reading.entries({ source, explained: false, limit: 1, newestFirst: true }),
+        archiveState(reading, source),
       ]);
       const entry = (found: typeof oldest): Html =>
         found === undefined
           ? html`–`
           : html`<a href="${link`/decisions/${source}/${found.id}`}">${instant(found.atMs)}</a>`;
-      return [source, String(size), entry(oldest), entry(newest)];
+      return [
+        source,
+        String(size),
+        entry(oldest),
+        entry(newest),
+        archivedText(source, moved),
+        verifiedText(source, verified),
+      ];
     }),
   );
-  return table('Journals of the sources', ['Source', 'Entries', 'Oldest (UTC)', 'Newest (UTC)'], rows);
+  const headings = [
+    'Source',
+    'Entries',
+    'Oldest (UTC)',
+    'Newest (UTC)',
+    'Archived last (UTC)',
+    'Verified last (UTC)',
+  ];
+  return table('Journals of the sources', headings, rows);
+}
+
+function archivedText(source: string, moved: ArchiveState['moved']): Html {
+  if (moved === undefined) return html`–`;
+  const { by, directory, entries } = moved.detail;
+  return html`<a href="${link`/decisions/${source}/${moved.id}`}">${instant(moved.atMs)}</a><br /><span
+      class="muted"
+      >${counted(entries, 'entry', 'entries')} to ${directory}, by ${by}</span
+    >`;
+}
+
+function verifiedText(source: string, verified: ArchiveState['verified']): Html {
+  if (verified === undefined) return html`–`;
+  const { by, faults, entries } = verified.detail;
+  const result =
+    faults === 0
+      ? html`<span class="pill yes">✓ no fault</span>`
+      : html`<span class="pill no">✕ ${counted(faults, 'fault')}</span>`;
+  return html`<a href="${link`/decisions/${source}/${verified.id}`}">${instant(verified.atMs)}</a>
+    ${result}<br /><span class="muted">${counted(entries, 'entry', 'entries')}, by ${by}</span>`;
 }
 
 // ---- the reconciliation ----

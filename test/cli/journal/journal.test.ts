@@ -92,8 +92,25 @@ describe('journal archive', () => {
     });
     const again = await run('journal', 'archive', '--to', archive, '--older-than', '72h', '--source', 'shop');
     expect(again.out).toMatch(/^shop {2}1 entry moved to 1 file {2}the archive ends with [0-9a-f]{64}\n$/);
-    const left = await run('decisions', 'search', '--source', 'shop', '--json');
+    const left = await run('decisions', 'search', '--source', 'shop', '--type', 'refused', '--json');
     expect(z.array(z.object({ subject: z.string() })).parse(left.json())).toEqual([{ subject: 'payment:2' }]);
+  });
+
+  it('journals who moved what, and the end of the archive, once for each end', async () => {
+    const { run, archive } = await filled();
+    const options = ['--to', archive, '--older-than', '5d', '--by', 'ada'] as const;
+    const moved = archived.parse((await run('journal', 'archive', ...options, '--json')).json());
+    expect((await run('journal', 'archive', ...options)).code).toBe(0);
+    const [end = ''] = moved.sources.map((each) => each.end);
+    const found = await run('decisions', 'search', '--type', 'archive', '--json');
+    expect(found.json()).toMatchObject([
+      {
+        id: expect.stringMatching(/^shop\//),
+        code: 'MOVED',
+        verdict: '',
+        because: `ada moved 3 entries in 1 file to the archive in ${archive}, which ends with ${end}`,
+      },
+    ]);
   });
 
   it.each([
@@ -208,6 +225,39 @@ describe('journal verify', () => {
     expect(code).toBe(1);
     expect(verified.parse(json())).toMatchObject({ ok: false, faults: [{ file }] });
     expect((await run('journal', 'verify', archive)).out).toContain(file);
+  });
+
+  it('--record journals the result for each source, and expects the ends that the journal has', async () => {
+    const { run, archive, files } = await archivedPlace();
+    const sound = await run('journal', 'verify', archive, '--record', '--by', 'ada');
+    expect(sound).toMatchObject({ code: 0, out: (await run('journal', 'verify', archive)).out });
+    rmSync(files[1] ?? '');
+    expect((await run('journal', 'verify', archive)).code).toBe(0);
+    const { code, out } = await run('journal', 'verify', archive, '--record', '--by', 'bob');
+    expect(code).toBe(1);
+    expect(out).toMatch(
+      /[0-9a-f]{64}: no undamaged file ends with this hash: files were removed or replaced/,
+    );
+    const found = await run('decisions', 'search', '--type', 'archive', '--source', 'shop', '--json');
+    const entries = z.array(z.object({ code: z.string(), because: z.string() })).parse(found.json());
+    expect(entries.map((entry) => entry.code)).toEqual(['MOVED', 'MOVED', 'VERIFIED', 'FAULTS_FOUND']);
+    expect(entries[3]?.because).toBe(
+      `bob verified the archive in ${archive}, 2 entries in 1 file: 1 fault, the first: no undamaged file ends ` +
+        'with this hash: files were removed or replaced since then',
+    );
+    expect(entries[2]?.because).toBe(
+      `ada verified the archive in ${archive}, 4 entries in 2 files: no fault`,
+    );
+  });
+
+  it('--record journals a fault where a source has lost its folder', async () => {
+    const { run, archive } = await archivedPlace();
+    rmSync(join(archive, 'shop'), { recursive: true });
+    expect((await run('journal', 'verify', archive, '--record')).code).toBe(1);
+    const found = await run('decisions', 'search', '--type', 'archive', '--json');
+    expect(found.json()).toContainEqual(
+      expect.objectContaining({ id: expect.stringMatching(/^shop\//), code: 'FAULTS_FOUND' }),
+    );
   });
 
   it('1 for a directory without an archive; 2 for none, for no directory, and for an end that can be none', async () => {

@@ -90,7 +90,7 @@ export function describeJournal(open: OpenStore): void {
       expect(await store.journalSize('unheard of')).toBe(0);
     });
 
-    it.each(['refused', 'self-check', 'late', 'reconciliation'] as const)(
+    it.each(['refused', 'self-check', 'late', 'reconciliation', 'archive'] as const)(
       'records what decides nothing: %s',
       async (type) => {
         const { store, clock } = await ready(open);
