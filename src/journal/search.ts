@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
-import { isKeptDecision, readKept } from '../store/kept-decision.ts';
+import { keptText } from '../store/kept-decision.ts';
 import { mergedEntries } from '../store/record.ts';
 import type { JournalEntry, JournalQuery, JournalType, Store } from '../store/store.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
@@ -78,7 +78,7 @@ export async function searchJournal(
     passEntry(position, entry);
     if (!mayMatch(entry, filter)) continue;
     // The explanation is computed only for entries that everything else lets pass.
-    const explained = isKeptDecision(entry.detail) ? await store.entry(entry.source, entry.id) : entry;
+    const explained = await store.entry(entry.source, entry.id);
     if (explained !== undefined && (filter.rule === undefined || refusedBy(explained, filter.rule))) {
       found.push(explained);
     }
@@ -132,6 +132,7 @@ function matchesMembers(
   { detail }: JournalEntry,
   { user, address, asset, fromAmount, toAmount }: EntryFilter,
 ): boolean {
+  if (!mayContain(detail, user) || !mayContain(detail, asset)) return false;
   const text = bodyText(detail);
   const { data: members } = membersShape.safeParse(jsonOrText(text ?? ''));
   if (text === undefined || members === undefined) return false;
@@ -154,6 +155,17 @@ function matchesMembers(
   return isWithin(exactAmount(text, members.orderAmount ?? members.amount), fromAmount, toAmount);
 }
 
+const WRITTEN_AS_IT_IS = /^[\w .@:+-]+$/;
+
+/**
+ * False if no value in the text is the wanted one, which is faster to find out than by reading the text. A character
+ * may also be written as an escape, such as `\u0031`.
+ */
+function mayContain(json: string, wanted: string | undefined): boolean {
+  if (wanted === undefined || !WRITTEN_AS_IT_IS.test(wanted)) return true;
+  return json.includes(wanted) || json.includes('\\u');
+}
+
 function outputsOf(written: unknown): z.output<typeof outputsShape> {
   const outputs = typeof written === 'string' ? jsonOrText(written) : written;
   return outputsShape.safeParse(outputs).data ?? [];
@@ -161,8 +173,10 @@ function outputsOf(written: unknown): z.output<typeof outputsShape> {
 
 /** The body of an entry's callback, or what was in its envelope. Undefined for an entry without a callback. */
 export function bodyText(detail: string): string | undefined {
-  const kept = readKept(detail) ?? bodyOf.safeParse(jsonOrText(detail)).data;
-  return kept && (kept.plaintext ?? kept.body);
+  const text = keptText(detail);
+  if (text !== undefined) return text;
+  const { data } = bodyOf.safeParse(jsonOrText(detail));
+  return data && (data.plaintext ?? data.body);
 }
 
 /** A JSON number may have more digits than a double: then its text in the body counts. */

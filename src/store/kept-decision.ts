@@ -151,6 +151,16 @@ export function readKept(detail: string): Kept | undefined {
   return data && { ...data, body: detail.slice(end + 1) };
 }
 
+/** The body of the callback, or what was in its envelope. Undefined if {@link keptDecision} did not write the detail. */
+export function keptText(detail: string): string | undefined {
+  if (!isKeptDecision(detail)) return undefined;
+  const end = detail.indexOf('\n');
+  if (end === -1) return undefined;
+  // Few are in an envelope, and the rest of the head takes most of the time of reading it.
+  const plaintext = detail.lastIndexOf('"plaintext":', end) === -1 ? undefined : readKept(detail)?.plaintext;
+  return plaintext ?? detail.slice(end + 1);
+}
+
 /** Whether {@link keptDecision} wrote the detail. Other entries, and those of older versions, stay as they are. */
 export const isKeptDecision = (detail: string): boolean => detail.startsWith(BEGINNING);
 

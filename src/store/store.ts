@@ -678,7 +678,10 @@ export interface JournalQuery {
   /** Only entries about this subject. This is fast, because each store has an index by subject. */
   readonly subject?: string;
   readonly newestFirst?: boolean;
-  /** Whether decisions come with their explanation, which is computed from what was kept. Default true. */
+  /**
+   * Whether entries come with the results of their claims, and decisions with their explanation, which is computed
+   * from what was kept. Default true.
+   */
   readonly explained?: boolean;
   /** The most entries to return: 1 to 1000. */
   readonly limit: number;

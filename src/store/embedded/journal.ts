@@ -63,7 +63,7 @@ export function createJournal(connection: DatabaseSync): JournalTable {
       const row = isEntryId(id) ? find.get(source, Number(id)) : undefined;
       return row === undefined ? undefined : journalEntry(row);
     },
-    entries: (query) => search(query).map(journalEntry),
+    entries: (query) => search(query).map((row) => journalEntry(row, query.explained)),
     size(source) {
       const row = countEntries.get(source);
       return row === undefined ? 0 : integer(row, 'entries');
@@ -153,8 +153,8 @@ function claimsOf(row: Row): readonly ClaimResult[] {
   return results;
 }
 
-/** An entry from its row. Throws STORE_CORRUPT. */
-function journalEntry(row: Row): JournalEntry {
+/** An entry from its row, without the results of claims if it is not to be explained. Throws STORE_CORRUPT. */
+function journalEntry(row: Row, explained = true): JournalEntry {
   const id = String(integer(row, 'id'));
   try {
     return {
@@ -167,7 +167,7 @@ function journalEntry(row: Row): JournalEntry {
       code: text(row, 'code'),
       revision: text(row, 'revision'),
       of: text(row, 'of'),
-      claims: claimsOf(row),
+      claims: explained ? claimsOf(row) : [],
       detail: text(row, 'detail'),
     };
   } catch (thrown) {

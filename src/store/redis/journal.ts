@@ -29,7 +29,7 @@ export function createJournal(parts: RedisParts): Journal {
       assertJournalQuery(query, isEntryId);
       if (query.subject === undefined) {
         if (await endsBeforeFirst(parts, query)) return [];
-        return readEntries(query.source, await connection.call(...rangeOf(parts, query)));
+        return readEntries(query.source, await connection.call(...rangeOf(parts, query)), query.explained);
       }
       const ids = await idsAbout(parts, query, query.subject);
       const found = await Promise.all(ids.map((id) => entry(query.source, id)));
@@ -175,8 +175,11 @@ const entries = z.array(z.tuple([text, pairs]));
 const types = z.enum(JOURNAL_TYPES);
 const verdicts = z.enum(['SUCCESS', 'FAILURE', '']);
 
-/** Reads the reply to XRANGE as entries of the source's journal. */
-function readEntries(source: string, reply: unknown): JournalEntry[] {
+/**
+ * Reads the reply to XRANGE as entries of the source's journal, without the results of claims if they are not to be
+ * explained.
+ */
+function readEntries(source: string, reply: unknown, explained = true): JournalEntry[] {
   return parseReply(entries, `the journal of ${source}`, reply).map(([id, fields]) => {
     const field = (name: string): string => fields.get(name) ?? '';
     const verdict = parseReply(verdicts, `the verdict of entry ${id}`, fields.get('verdict'));
@@ -194,7 +197,7 @@ function readEntries(source: string, reply: unknown): JournalEntry[] {
       code: field('code') || (isApproval ? 'APPROVED' : ''),
       revision: field('revision'),
       of: field('of'),
-      claims: readClaims(field('claims')),
+      claims: explained ? readClaims(field('claims')) : [],
       detail: field('detail'),
     };
   });
