@@ -57,7 +57,8 @@ export const amountLimit = defineRule({
         return;
       }
       checkByAsset(by, { max, min }, context);
-      checkOrder(min, max, context);
+      // A bound with a fault has not become an amount, nor a table.
+      if (context.issues.length === 0) checkOrder(min, max, context);
     }),
   bounds: { min: 'minimum', max: 'maximum' },
   example: `policy: payment-sizes

@@ -170,6 +170,10 @@ describe('amount-limit by asset', () => {
     ['{ by: asset, min: { BTC: 2, ETH: 1 }, max: { BTC: 1, ETH: 9 } }', 'max.BTC: min is above max for BTC'],
     ['{ by: asset, min: { ETH: 9 }, max: { BTC: 1 } }', 'ETH has a min and no max'],
     ['{ by: asset, min: { BTC: 2 }, max: 1 }', 'min.BTC: min is above max for BTC'],
+    ['{ by: asset, min: { BTC: -1 }, max: { BTC: 1 } }', 'min.BTC: "-1" is not valid; write a plain decimal'],
+    ['{ by: asset, min: { "B TC": 1 }, max: { BTC: 1 } }', 'no callback has the symbol "B TC"'],
+    ['{ by: asset, min: {}, max: { BTC: 1 } }', 'the table is empty'],
+    ['{ min: -1, max: 1 }', 'min: "-1" is not valid; write a plain decimal'],
   ])('%s is a fault', (parameters, fault) => {
     const faults = ruleFaults(`amount-limit: ${parameters}`);
     expect(faults).toHaveLength(1);
