@@ -1,4 +1,5 @@
 import { type Json, isObject } from '../values/canonical.ts';
+import { GROUPS } from './document.ts';
 import { ruleNamed } from './rules/registry.ts';
 import {
   type Direction,
@@ -62,41 +63,66 @@ export function ruleLoosens(change: RuleChange): boolean {
 }
 
 /**
- * The changes of a policy's rules: first the rules in `after`, in their order, then the removed rules. Rules
+ * The changes of the rules of a policy, with or without `movements`: first the rules in `after`, in their order, then the removed rules. Rules
  * are matched by kind and similarity. A change of their order alone changes no verdict, only which reason
  * comes first.
  */
 export function diffRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
+  hasMovements: boolean,
 ): readonly RuleChange[] {
   const counterparts = matchRules(before, after);
   const keptRules = new Set(counterparts.values());
   const oldOrder = before.filter((rule) => keptRules.has(rule));
   const newOrder = after.filter((rule) => counterparts.has(rule));
   // Where a policy begins or ceases to enforce, the policy has the direction, and not its rules.
-  const isEnforced = enforces(before) && enforces(after);
+  const policy = { isEnforced: enforces(before) && enforces(after), hasMovements };
   // If all rules have conditions, a rule more may be the first that covers a callback.
-  const isProven = before.some(isUnconditional) && after.some(isUnconditional);
+  const isProven = before.some(coversWhatItPasses) && after.some(coversWhatItPasses);
   const changes = after.map((rule): RuleChange | undefined => {
     const was = counterparts.get(rule);
-    if (was === undefined) return addedOrRemoved('added', rule, isEnforced);
-    return changedRule(was, rule, { moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule), isEnforced });
+    if (was === undefined) return addedOrRemoved('added', rule, policy);
+    return changedRule(was, rule, { moved: oldOrder.indexOf(was) !== newOrder.indexOf(rule), ...policy });
   });
   const removed = before.filter((rule) => !keptRules.has(rule));
   const all = [
     ...changes.filter((change) => change !== undefined),
-    ...removed.map((rule) => addedOrRemoved('removed', rule, isEnforced)),
+    ...removed.map((rule) => addedOrRemoved('removed', rule, policy)),
   ];
   return isProven ? all : all.map(withUnclearDirection);
 }
 
-/** Whether it covers each callback that its policy applies to. `all` doesn't, if its rules have conditions. */
-const isUnconditional = ({ kind, mode, parameters }: WrittenRule): boolean =>
-  mode === 'enforce' &&
-  kind !== 'all' &&
-  ruleNamed(kind)?.covers !== false &&
-  parameters['when'] === undefined;
+/** Whether it covers each callback that it passes, out of those that its policy applies to. */
+function coversWhatItPasses(rule: WrittenRule): boolean {
+  const { kind, mode, parameters } = rule;
+  if (mode !== 'enforce' || parameters['when'] !== undefined) return false;
+  return kind === 'all' ? entriesOf(rule).some(coversWhatItPasses) : coversAsAlternative(rule);
+}
+
+/** An alternative is taken only if its conditions are met, and `all` only if one of its rules covers. */
+function coversAsAlternative(rule: WrittenRule): boolean {
+  if (rule.kind === 'any') return entriesOf(rule).every(coversAsAlternative);
+  const known = ruleNamed(rule.kind);
+  return rule.kind === 'all' || (known !== undefined && known.covers !== false);
+}
+
+/** Whether it, or a rule in it, may name calls. Nothing is known of the rules of another version. */
+function mayNameCalls(rule: WrittenRule): boolean {
+  if (isGroup(rule)) return entriesOf(rule).some(mayNameCalls);
+  const known = ruleNamed(rule.kind);
+  return known === undefined || known.namesCalls === true;
+}
+
+const isGroup = ({ kind }: WrittenRule): boolean => GROUPS.some((group) => group === kind);
+
+/** The rules and groups in a group. */
+function entriesOf({ kind, parameters }: WrittenRule): readonly WrittenRule[] {
+  const entries = parameters[kind];
+  return Array.isArray(entries)
+    ? (entries as readonly Json[]).map(writtenRule).filter((rule) => rule !== undefined)
+    : [];
+}
 
 function withUnclearDirection(change: RuleChange): RuleChange {
   const unclear = (direction: Direction): Direction => direction && 'unclear';
@@ -109,15 +135,32 @@ function withUnclearDirection(change: RuleChange): RuleChange {
 export const enforces = (rules: readonly Pick<WrittenRule, 'mode'>[]): boolean =>
   rules.some(({ mode }) => mode === 'enforce');
 
-function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, isEnforced: boolean): RuleChange {
+/** What is known of the policy of a rule. */
+interface PolicyOfRule {
+  /** Whether it decides, before and after. */
+  readonly isEnforced: boolean;
+  readonly hasMovements: boolean;
+}
+
+/**
+ * The direction of a rule that begins to decide (`stricter`), or ceases to. With movements, one that names calls
+ * also changes what the other rules can read, and so what they refuse.
+ */
+const directionOfRule = (
+  direction: 'stricter' | 'looser',
+  rule: WrittenRule,
+  { hasMovements }: PolicyOfRule,
+): Direction => (hasMovements && mayNameCalls(rule) ? 'unclear' : direction);
+
+function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, policy: PolicyOfRule): RuleChange {
   const { name, mode, parameters, newCount } = rule;
-  const direction = change === 'added' ? 'stricter' : 'looser';
+  const direction = directionOfRule(change === 'added' ? 'stricter' : 'looser', rule, policy);
   return {
     change,
     rule: name,
     mode,
     parameters,
-    direction: isEnforced && mode === 'enforce' ? direction : undefined,
+    direction: policy.isEnforced && mode === 'enforce' ? direction : undefined,
     ...(newCount && { newCount }),
   };
 }
@@ -125,11 +168,13 @@ function addedOrRemoved(change: 'added' | 'removed', rule: WrittenRule, isEnforc
 function changedRule(
   was: WrittenRule,
   rule: WrittenRule,
-  { moved, isEnforced }: { readonly moved: boolean; readonly isEnforced: boolean },
+  { moved, ...policy }: PolicyOfRule & { readonly moved: boolean },
 ): RuleChange | undefined {
+  const { isEnforced } = policy;
   const decides = isEnforced && was.mode === 'enforce' && rule.mode === 'enforce';
   const parameters = diffParameters(was, rule, decides);
-  const direction = rule.mode === 'enforce' ? 'stricter' : 'looser';
+  const enforced = rule.mode === 'enforce' ? rule : was;
+  const direction = directionOfRule(rule.mode === 'enforce' ? 'stricter' : 'looser', enforced, policy);
   const mode =
     was.mode === rule.mode
       ? undefined

@@ -204,7 +204,8 @@ function diffPolicy(
     isEnforced ? directionOfMember : noDirection,
   );
   const when = diffValues(mapping(before['when']), mapping(after['when']), noDirection);
-  const rules = diffRules(rulesBefore, rulesAfter);
+  const hasMovements = before['movements'] !== undefined || after['movements'] !== undefined;
+  const rules = diffRules(rulesBefore, rulesAfter, hasMovements);
   if (members.length + when.length + rules.length === 0) return [];
   const judgesOthers =
     when.length > 0 ||
@@ -221,11 +222,20 @@ function scopeDirection(policy: string, { before, after }: Sides): Direction {
   return directionOfScope(was, is, { before: others, after: othersNow });
 }
 
-/** Whether an entry covers each callback that its policy applies to. */
-function isUnconditional(entry: CompiledEntry): boolean {
+/** Whether an entry of a policy covers each callback that it passes, out of those that the policy applies to. */
+function coversWhatItPasses(entry: CompiledEntry): boolean {
   const { when, mode } = entry;
   if (mode !== 'enforce' || when.texts.size > 0 || when.conditions.length > 0) return false;
-  return !('group' in entry) || entry.group === 'any' || entry.entries.some(isUnconditional);
+  if (!('group' in entry)) return entry.covers;
+  return entry.group === 'any'
+    ? entry.entries.every(coversAsAlternative)
+    : entry.entries.some(coversWhatItPasses);
+}
+
+/** An alternative is taken only if its conditions are met, and `all` only if one of its rules covers. */
+function coversAsAlternative(entry: CompiledEntry): boolean {
+  if (!('group' in entry)) return entry.covers;
+  return entry.group === 'all' || entry.entries.every(coversAsAlternative);
 }
 
 /** What the policy judges, and what each other policy judges. */
@@ -235,7 +245,7 @@ function scopesIn(
 ): readonly [itself: Scope | undefined, others: readonly Scope[]] {
   const judging = policies
     .filter(({ rules }) => enforces(rules))
-    .map((policy) => ({ ...policy, covers: policy.entries.some(isUnconditional) }));
+    .map((policy) => ({ ...policy, covers: policy.entries.some(coversWhatItPasses) }));
   return [judging.find((each) => each.name === name), judging.filter((each) => each.name !== name)];
 }
 

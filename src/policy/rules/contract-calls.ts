@@ -150,6 +150,7 @@ export const contractCalls = defineRule({
     'The rule does not decode bytes in arguments of methods from an ABI file. If they contain ' +
       'calls, name them under `calls`, give them by `values`, or leave the method out.',
   ],
+  namesCalls: true,
   callbacks: ['web3'],
   parameters,
   changesOf: {

@@ -26,6 +26,8 @@ export interface Rule {
   readonly parameters: z.ZodObject;
   /** False if it says nothing about a callback that it passes: a policy with only such rules covers none. */
   readonly covers?: false;
+  /** True if it names calls. In a policy with `movements`, the other rules can read these. */
+  readonly namesCalls?: true;
   /**
    * The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. So
    * does leaving out an optional limit, and a further asset in a table of maxima.
