@@ -15,6 +15,7 @@ import {
   formatInput,
 } from './fault.ts';
 import { parseListFile, entriesAsWritten } from './list-file.ts';
+import { judgedCalls } from './judged-calls.ts';
 import { type MovementReader, createMovementReader, uncountedMethods } from './movements.ts';
 import {
   type CompiledEntry,
@@ -280,19 +281,19 @@ export function compilePolicy(
     )
     .filter((entry) => entry !== undefined);
   const { rules } = policy;
-  const reader = movements && movementReader(movements, policy);
+  const reader = movements && movementReader(movements, entries, policy);
   return { name, callback, when, final, entries, rules, ...(reader && { movements: reader }) };
 }
 
 /** Reads what transactions move, as far as the asset table and the rules of the policy know it. */
 function movementReader(
   approvals: Movements['approvals'],
+  entries: readonly CompiledEntry[],
   { rules, assets, problems, doubts }: PolicyParts,
 ): MovementReader {
-  const enforced = rules.filter(({ mode }) => mode === 'enforce');
-  const areJudged = enforced.some(
-    ({ always, allowedCalls, judgesAmounts }) =>
-      always && (allowedCalls !== undefined || judgesAmounts === 'approvals'),
+  const areJudged = rules.some(
+    ({ mode, always, allowedCalls, judgesAmounts }) =>
+      mode === 'enforce' && always && (allowedCalls !== undefined || judgesAmounts === 'approvals'),
   );
   if (approvals === 'apart' && !areJudged) {
     problems.push({
@@ -302,7 +303,7 @@ function movementReader(
       fix: 'add contract-calls, or a limit with approvals: only, outside of any and without when; or write count',
     });
   }
-  const allowed = enforced.flatMap(({ allowedCalls }) => allowedCalls ?? []);
+  const allowed = judgedCalls(entries);
   for (const method of uncountedMethods(allowed, assets)) {
     doubts.push({
       path: ['movements'],

@@ -3,7 +3,8 @@ import { AMOUNT_SCALE, type Amount, formatAmount } from '../values/amount.ts';
 import { type AssetTable, tokenAt } from './assets.ts';
 import { type Value, valuesAt } from './calls/abi.ts';
 import { unlimitedFrom } from './calls/condition.ts';
-import { type TokenMove, methodsBySelector } from './calls/methods.ts';
+import { mapInnerCalls } from './calls/inner-calls.ts';
+import { type Method, type TokenMove, methodsBySelector } from './calls/methods.ts';
 import {
   type DecodedCall,
   type ReadCall,
@@ -28,7 +29,8 @@ export interface MovementReader {
 
 /**
  * Reads the movements of transactions: native coins, and the tokens that the call data moves. It can read the
- * ERC-20 methods of the contracts in the asset table, and the calls that `allowed` names.
+ * ERC-20 methods of the contracts in the asset table, and the calls that `allowed` names. These must be judged:
+ * see {@link judgedCalls}.
  */
 export function createMovementReader(
   approvals: Movements['approvals'],
@@ -81,6 +83,30 @@ export function uncountedMethods(
             .map(({ signature }) => `${signature} of ${token.symbol}`);
     }),
   );
+  return [...new Set(found)];
+}
+
+/**
+ * The methods that a rule names and that can't be read, or not with as many bytes behind the arguments, as
+ * `METHOD of CONTRACT`. `allowed` are the calls that can be read.
+ */
+export function unreadMethods(
+  { networks, entries }: AllowedTransactions,
+  allowed: readonly AllowedTransactions[],
+  assets: AssetTable,
+): readonly string[] {
+  const found = [...networks].flatMap((network) => {
+    const { reading } = readNetwork(network, allowed, assets);
+    return [...entries].flatMap(([contract, bySelector]) =>
+      [...bySelector].flatMap(([selector, [first, ...others]]) => {
+        if (first === undefined) return [];
+        const read = reading.methodOf(contract, selector);
+        const trailingMax = Math.max(...[first, ...others].map((entry) => entry.trailingMax));
+        const isRead = 'method' in read && read.trailingMax >= trailingMax;
+        return isRead ? [] : [`${first.method.signature} of ${contract}`];
+      }),
+    );
+  });
   return [...new Set(found)];
 }
 
@@ -149,8 +175,16 @@ function methodLookup(
     const known = methodsBySelector().get(selector);
     // The names in an ABI file could make an amount an id.
     if (token !== undefined && known?.isErc20 === true) return { method: known, trailingMax };
-    const [first] = named;
-    if (first !== undefined) return { method: first.method, trailingMax };
+    const [first, ...others] = named;
+    if (first !== undefined) {
+      const { signature } = first.method;
+      return others.every((other) => hasSameCalls(first.method, other.method))
+        ? { method: first.method, trailingMax }
+        : {
+            because: `the rules contract-calls of the policy differ in the calls that ${signature} contains`,
+            values: { contract, selector, method: signature },
+          };
+    }
     const method = known?.signature ?? selector;
     const of = token === undefined ? contract : `${token.symbol} (${contract})`;
     return {
@@ -159,6 +193,14 @@ function methodLookup(
     };
   };
 }
+
+/** Otherwise the one that is read might not have the calls that the other rule has judged. */
+const hasSameCalls = (one: Method, other: Method): boolean =>
+  one.signature === other.signature && placesOfCalls(one) === placesOfCalls(other);
+
+/** By position: ABIs may name the arguments differently. */
+const placesOfCalls = ({ innerCalls }: Method): string =>
+  innerCalls === undefined ? '' : JSON.stringify(mapInnerCalls(innerCalls, ({ steps }) => steps));
 
 /** Whether an entry lets an account run the method as its own code. */
 function mayRunDelegated({ contract, decoded }: ReadCall, allowed: readonly AllowedTransactions[]): boolean {

@@ -92,7 +92,8 @@ export const contractCalls = defineRule({
       'contracts or methods.',
     'No sum covers several transactions. In a policy with `movements`, a window-limit counts the tokens as ' +
       'well. An entry there says that the call is known: it moves what its method is known to move, and ' +
-      'otherwise only its native value and what its inner calls move.',
+      'otherwise only its native value and what its inner calls move. That holds only if the rule judges every ' +
+      'transaction: without `when` other than the network, and in `any` only if every alternative has such a rule.',
     'An integer of your own ABI has a `max` only with `decimals` or `asset`. It is then an ' +
       'amount, and `max` is for the whole transaction. For an id, a time or a rate, write `each: ' +
       'true`: `max` is then for each value. `values`, lists and a `min` of zero or more always ' +
