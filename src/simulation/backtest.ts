@@ -131,10 +131,11 @@ function decideAgain({ release, store, state, counts, groups }: Run, entry: Reco
   if (entry.type === 'repeat' && !store.hasSubject(entry.source, entry.subject)) state.countOlderRepeat();
   state.applyPrices(entry.prices, entry.atMs);
   const group = read.group ?? groups.get(entry.source);
-  if (group !== read.group) state.countUngrouped();
   const { context, unknown } = evaluationContextOf(release, entry, { ...read, group }, store.prices());
   const simulated = simulate({ store, release }, read.callback, context);
+  // No rule judges a notification, so its entry has no group.
   if (entry.type === 'notice') return;
+  if (group !== read.group) state.countUngrouped();
   if (unknown !== undefined) return counts.notKnown(entry, unknown);
   if (simulated.verdict === entry.verdict) return counts.unchanged(entry);
   for (const list of missingLists(simulated)) state.noteMissingList(entry.source, list);
