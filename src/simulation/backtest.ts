@@ -11,6 +11,7 @@ import {
   recordedReason,
 } from './record.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
+import { inSettledOrder } from './settled-order.ts';
 import { type EvaluationContext, type Simulated, explainSimulated, simulate } from './simulate.ts';
 
 export interface BacktestOptions {
@@ -90,7 +91,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
     const counts = createBacktestCounts(options);
     const run: Run = { release, store, state, counts, groups };
     let callbacks = 0;
-    for await (const item of record) {
+    for await (const item of inSettledOrder(record)) {
       if (item.atMs >= untilMs) continue;
       if (item.type === 'prices') state.addPrices(item);
       else if (item.type === 'list') state.applyList(item);

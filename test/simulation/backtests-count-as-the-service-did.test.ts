@@ -401,6 +401,30 @@ describeOnBothStores(
       );
     });
 
+    it('with the same verdicts where sources of a group ask in one millisecond', async () => {
+      // On the embedded store, its clock stands still. The source that the journals begin with is refused.
+      const stopped = host.kind === 'embedded' ? { clock: () => START_MS } : {};
+      const service = await host.start({ policies: POLICIES, settings: settingsWith(GROUPS), ...stopped });
+      for (const turn of Array.from({ length: 10 }).keys()) {
+        const pay = (source: 'shop' | 'kiosk', id: string, amount: string) =>
+          payment(source, String(100 + turn), amount)(`${id}-${turn}`)(service);
+        expect(await pay('kiosk', 'a', '1000')).toBe('SUCCESS');
+        expect(await pay('kiosk', 'b', '500')).toBe('SUCCESS');
+        expect(await pay('shop', 'c', '900')).toBe('FAILURE');
+        const both = await Promise.all([pay('kiosk', 'd', '0.01'), pay('shop', 'e', '0.01')]);
+        expect(both).toEqual(['FAILURE', 'FAILURE']);
+      }
+      const { run } = placeIn(service.folder);
+      const { json } = await run('policy', 'backtest', '--show', '100', '--json');
+      expect(changesIn(json())).toEqual({
+        toFailure: {},
+        toSuccess: {},
+        callbacks: 0,
+        notKnown: 0,
+        warnings: [],
+      });
+    });
+
     it('in the groups of the settings where none was recorded, with a warning that says how many', async () => {
       const alone = Object.entries(POLICIES).map(([file, text]) => [file, text.replace('across: group', '')]);
       const policies: Readonly<Record<string, string>> = Object.fromEntries(alone);
