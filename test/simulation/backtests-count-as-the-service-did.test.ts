@@ -449,6 +449,27 @@ describeOnBothStores(
         ],
       });
     });
+
+    it('with a warning if other sources of the group are left out', async () => {
+      const { service, run, write } = await recorded(host);
+      const file = write('decisions.jsonl', (await run('decisions', 'export')).out);
+      for (const record of [[], ['--from-file', file]]) {
+        const { json } = await run('policy', 'backtest', '--source', 'shop', ...record, '--json');
+        expect(reportShape.parse(json()).warnings).toEqual([
+          expect.stringContaining('only callbacks of shop'),
+        ]);
+      }
+      write('alone/shop.yaml', POLICIES['shop.yaml'].replace('across: group', ''));
+      const { json } = await run(
+        'policy',
+        'backtest',
+        `${service.folder}/alone`,
+        '--source',
+        'shop',
+        '--json',
+      );
+      expect(reportShape.parse(json()).warnings).toEqual([]);
+    });
   },
   { timeoutMs: 120_000 },
 );

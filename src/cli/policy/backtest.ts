@@ -44,7 +44,7 @@ export const policyBacktest: CommandRow = {
     const period = periodOf(call, session.clock());
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
-    const warnings: string[] = [];
+    const warnings = [...sourceWarnings(session, call, release)];
     const { record, part } = await recordOf(session, call, period.untilMs, warnings);
     const report = await backtest({
       release,
@@ -65,6 +65,22 @@ export const policyBacktest: CommandRow = {
 function groupsNow(session: Session, call: Call, release: Release): ReadonlyMap<string, string> {
   if (!countsByGroup(release) || call.option('fromFile') !== undefined) return new Map();
   return groupsOf(session.settings());
+}
+
+/** A warning if `--source` leaves out sources that the policies count together with the given one. */
+function sourceWarnings(session: Session, call: Call, release: Release): readonly string[] {
+  const source = call.option('source');
+  if (source === undefined || !countsByGroup(release)) return [];
+  const groups = [...groupsNow(session, call, release)];
+  const group = groups.find(([name]) => name === source)?.[1];
+  const others = groups.filter(([name, each]) => name !== source && each === group).map(([name]) => name);
+  const isKnownToBeAlone = call.option('fromFile') === undefined && others.length === 0;
+  if (isKnownToBeAlone) return [];
+  const left = others.length === 0 ? 'other sources of its group' : others.join(', ');
+  return [
+    `only callbacks of ${source} were decided again, and the candidate counts across its group: what ` +
+      `${left} used of its limits is not counted`,
+  ];
 }
 
 interface RecordInput {
