@@ -5,7 +5,7 @@ import type { RawRequest } from './world.ts';
  * A morning of the service in world/: what operators call, and what the platform and the co-signer send.
  */
 
-const PARTNER = '0x52908400098527886E0F7030069857D2E4169EE7';
+export const PARTNER = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = 'published-demo-token-for-trying-out-only';
 const SECRET = 'published-demo-secret-for-trying-out-only';
 export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
@@ -81,7 +81,7 @@ export const WRONG: readonly string[] = [
   'replay nowhere --to http://127.0.0.1:9/',
 ];
 
-const withdrawal = (members: object = {}): string =>
+export const withdrawal = (members: object = {}): string =>
   JSON.stringify({
     type: 'sign_start',
     transfer_id: 1,
@@ -96,7 +96,7 @@ const withdrawal = (members: object = {}): string =>
   });
 
 const USDT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
-const web3 = (members: object = {}): string =>
+export const web3 = (members: object = {}): string =>
   JSON.stringify({
     type: 'sign_start',
     trans_id: 1,
@@ -127,12 +127,15 @@ export function payment(members: Readonly<Record<string, string>>): string {
   return JSON.stringify({ ...all, sign: createHash('md5').update(`${text}${SECRET}`).digest('hex') });
 }
 
-const pay = (members: Readonly<Record<string, string>>, more: Partial<RawRequest> = {}): RawRequest => ({
+export const pay = (
+  members: Readonly<Record<string, string>>,
+  more: Partial<RawRequest> = {},
+): RawRequest => ({
   path: PAYMENT_PATH,
   body: payment(members),
   ...more,
 });
-const cosign = (path: string, body: string, token = TOKEN): RawRequest => ({
+export const cosign = (path: string, body: string, token = TOKEN): RawRequest => ({
   path,
   body,
   headers: { Authorization: token },

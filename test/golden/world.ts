@@ -15,7 +15,6 @@ import { untilClosed } from '../raw-connection.ts';
  */
 
 const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
-const WORLD = fileURLToPath(new URL('world', import.meta.url));
 const KEYS = fileURLToPath(new URL('../../config/demo', import.meta.url));
 
 export interface Ended {
@@ -51,11 +50,11 @@ export interface RawRequest {
 
 /**
  * A folder with the settings, policies and keys of the golden tests. `store` is an address; by default a file
- * in the folder.
+ * in the folder. `from` has the settings and policies.
  */
-export function createWorld(store = 'embedded:store.db'): World {
+export function createWorld(store = 'embedded:store.db', from: 'world' | 'limits' = 'world'): World {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-golden-'));
-  cpSync(WORLD, folder, { recursive: true });
+  cpSync(fileURLToPath(new URL(from, import.meta.url)), folder, { recursive: true });
   cpSync(KEYS, join(folder, 'keys'), { recursive: true });
   const settings = join(folder, 'countersign.yaml');
   writeFileSync(settings, readFileSync(settings, 'utf8').replace('STORE', store));
