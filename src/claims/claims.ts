@@ -83,6 +83,7 @@ export function claimToJson(claim: Claim): object {
     decides: claim.decides ? undefined : false,
     final: claim.final ? true : undefined,
     afresh: claim.afresh ? true : undefined,
+    failed: claim.failed === true ? true : undefined,
   };
   if (claim.type !== 'window') return { ...claim, ...flags };
   return { ...claim, ...flags, amount: formatAmount(claim.amount), max: formatAmount(claim.max) };

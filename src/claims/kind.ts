@@ -17,6 +17,8 @@ export const claimMembers = {
    * versions instead.
    */
   afresh: z.boolean().default(false),
+  /** True if the rule applies only because something failed: its refusal counts for no lock-out. */
+  failed: z.boolean().optional(),
 };
 
 /**

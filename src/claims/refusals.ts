@@ -10,7 +10,11 @@ export const REFUSALS_MAX = 100;
  * is locked out, nothing is counted; after that, the count starts at zero.
  *
  * A refusal counts if it is decided anew, by a rule, for a reason other than a lock-out and other than a failure: a
- * plugin without an answer, a missing price, a missing list. Claims that were not checked count nothing.
+ * plugin without an answer, a missing price, a missing list. A choice of which an alternative has such a reason does
+ * not count. Claims that were not checked count nothing.
+ *
+ * Several claims with one key, of different alternatives, count an operation for the longest of their times, and lock
+ * out for the longest of those that lock out.
  */
 export const refusalsClaim = z.strictObject({
   ...claimMembers,

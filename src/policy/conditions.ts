@@ -35,6 +35,8 @@ export interface Tested {
   readonly valid?: Validity | undefined;
   /** True if it looked up a price, found or not. */
   readonly usesPrices?: boolean;
+  /** True if it found no price that is valid now. */
+  readonly failed?: boolean;
 }
 
 export interface Condition {
@@ -175,7 +177,8 @@ export function valueRange(written: Json, context: ConditionContext): Condition 
           if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
           const priced = priceOf(symbol, facts, range.maxAge);
           if ('verdict' in priced) {
-            return { state: 'unknown', because: priced.because, valid: priced.valid, usesPrices: true };
+            const { because, valid: missing } = priced;
+            return { state: 'unknown', because, valid: missing, usesPrices: true, failed: true };
           }
           value += valueAt(amount, priced.price);
           valid = bothValid(priced.valid, valid);

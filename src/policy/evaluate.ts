@@ -37,7 +37,8 @@ export function evaluate(release: Release | undefined, received: Callback, facts
     if (applies.state === 'unmet') continue;
     const mode = policy.entries.some((entry) => entry.mode === 'enforce') ? 'enforce' : 'observe';
     const named = { name: 'when', mode } as const;
-    const position: Position = { policy, changes: changes(applies), isChoice: false };
+    const failed = appliesByFailure(applies);
+    const position: Position = { policy, changes: changes(applies), failed, isChoice: false };
     if (applies.state === 'unclear') proposal.add(named, refuseUnclear(applies), position);
     if (applies.state === 'unknown') proposal.addUnknown(named, applies, position);
     for (const entry of policy.entries) {
@@ -54,6 +55,8 @@ interface Position {
   readonly policy: CompiledPolicy;
   /** Whether a condition around it depends on time or prices, so that it may not apply later. */
   readonly changes: boolean;
+  /** Whether it applies only because a price is missing, so that its refusal is by a failure: see RuleOutcome. */
+  readonly failed: boolean;
   /** Whether it is in `any`, so that its verdict alone decides nothing. */
   readonly isChoice: boolean;
   /** Whether it is an entry of `any` itself: it must apply to hold. */
@@ -89,6 +92,7 @@ function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, ou
   const position = {
     policy: outer.policy,
     changes: outer.changes || changes(applies),
+    failed: outer.failed || appliesByFailure(applies),
     isChoice: outer.isChoice,
   };
   const failing = (outcome: RuleOutcome): Standing => {
@@ -101,7 +105,7 @@ function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, ou
   }
   if (applies.state === 'unknown') {
     if (outer.isAlternative === true) {
-      return failing({ ...refuse(unknownText(applies)), failed: applies.usesPrices === true });
+      return failing(refuse(unknownText(applies)));
     }
     proposal.addUnknown(entry, applies, position);
   }
@@ -183,6 +187,8 @@ function judgeAny(
 const fails = (afresh: boolean): Standing => (afresh ? FAILS_FOR_NOW : FAILS);
 
 const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
+
+const appliesByFailure = ({ state, failed }: Tested): boolean => state === 'unknown' && failed === true;
 
 const refuseUnclear = ({ because = '', values }: Tested): RuleOutcome => refuse(because, values);
 
@@ -279,14 +285,15 @@ class ProposalBuilder {
     const { policy, changes: changing, isChoice } = position;
     const result = this.#results.length;
     const { verdict } = outcome;
+    const failed = outcome.failed === true || position.failed;
     this.#results.push(resultOf({ name, mode }, outcome, position));
     this.#noteUse(outcome);
     this.#varies ||= outcome.afresh === true && verdict !== 'claim';
     const afresh = outcome.afresh === true || changing;
-    if (isChoice) this.#outcomes.set(result, { ...outcome, afresh });
-    else this.#decide(result, afresh, outcome.failed === true, policy);
+    if (isChoice) this.#outcomes.set(result, { ...outcome, afresh, failed });
+    else this.#decide(result, afresh, failed, policy);
     if (verdict === 'claim' && !isChoice) {
-      this.#claim(result, outcome.claims, afresh, mode === 'enforce', policy.final);
+      this.#claim(result, { ...outcome, afresh, failed }, mode === 'enforce', policy.final);
     }
     return result;
   }
@@ -302,13 +309,12 @@ class ProposalBuilder {
 
   #claim(
     result: number,
-    claims: RuleOutcome['claims'],
-    afresh: boolean,
+    { claims = [], afresh = false, failed }: RuleOutcome,
     decides: boolean,
     final: boolean,
   ): void {
-    for (const claim of claims ?? []) {
-      this.#claims.push({ ...claim, result, decides, final, afresh });
+    for (const claim of claims) {
+      this.#claims.push({ ...claim, result, decides, final, afresh, ...(failed === true ? { failed } : {}) });
       if ('values' in claim) this.#values += claim.values.length;
       if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
     }
@@ -328,14 +334,16 @@ class ProposalBuilder {
   choose(
     { name, mode }: Named,
     { result, alternatives, ...given }: Pick<Choice, 'result' | 'alternatives' | 'afresh'>,
-    { policy, changes: changing, isChoice }: Position,
+    { policy, changes: changing, failed: isByFailure, isChoice }: Position,
   ): Standing {
     const first = alternatives.find(({ requires }) => requires !== undefined);
     const verdict = first === undefined ? 'refuse' : first.requires?.length === 0 ? 'pass' : 'claim';
     const afresh = changing || given.afresh;
-    const failed = alternatives.some(({ from, to }) =>
-      this.#results.slice(from, to).some((_, at) => this.#outcomes.get(from + at)?.failed === true),
-    );
+    const hasFailed = ({ from, to }: Alternative): boolean =>
+      this.#results.slice(from, to).some(({ verdict: each }, at) => {
+        return each === 'refuse' && this.#outcomes.get(from + at)?.failed === true;
+      });
+    const failed = isByFailure || alternatives.some(hasFailed);
     const because = this.#becauseOf(alternatives, first);
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
     if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh, failed });
@@ -364,7 +372,7 @@ class ProposalBuilder {
       else {
         const outcome = this.#outcomes.get(requirement);
         if (outcome !== undefined) {
-          this.#claim(requirement, outcome.claims, outcome.afresh === true, false, final);
+          this.#claim(requirement, outcome, false, final);
         }
       }
     }

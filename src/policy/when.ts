@@ -291,5 +291,6 @@ function worse(one: Tested, other: Tested): Tested {
     ...worst,
     valid: one.valid === undefined ? other.valid : bothValid(one.valid, other.valid),
     usesPrices: one.usesPrices === true || other.usesPrices === true,
+    failed: one.failed === true || other.failed === true,
   };
 }

@@ -22,8 +22,13 @@ export const lockOut = defineRule({
     'A refusal by any enforcing rule of any policy counts, if it is decided anew. An order or request counts once, ' +
       'however often it is sent or refused. Repeats of a decision, FROZEN, TERMS_CHANGED, SCHEME_CHANGED, ' +
       'RELEASED and NO_POLICY do not count, and neither do refusals by a lock-out.',
+    'An order counts for `within` after its last such refusal. It counts again if it is refused anew after that, or ' +
+      'after a lock-out.',
     'A refusal because something failed does not count: a service or module without an answer, a missing or old ' +
-      'price, a list that does not exist. So an outage locks nobody out.',
+      'price, a list that does not exist. Nor does a refusal by a rule that applies only because a price is missing, ' +
+      'as `when` needs one. So an outage locks nobody out.',
+    'If several rules refuse, one that counts is enough. `any` does not count if something failed in one of its ' +
+      'alternatives, or if a lock-out refused one.',
     'The refusal that reaches `after` begins the lock-out, in the same step. After the lock-out, the count starts ' +
       'at zero.',
     'While it lasts, a refusal by it says since when, after how many refusals, until when, and how to lift it: ' +
@@ -33,9 +38,14 @@ export const lockOut = defineRule({
       'cause callbacks about somebody else can: count by a member that the sender of a callback can’t choose, like ' +
       'userId. With `to`, everybody who asks for refused withdrawals to an address locks it out for all. Without ' +
       '`per`, one user locks out the whole source.',
-    'A lock-out covers no callback: at least one other enforcing rule must pass it.',
+    'A lock-out covers no callback: at least one other enforcing rule must pass it. `any` with a lock-out as one of ' +
+      'its alternatives covers none either, and an alternative `all` of lock-outs alone does not hold.',
+    'In `any`, a lock-out counts a refusal only if its alternative was tried: no earlier one held, and what stands ' +
+      'before it in its alternative did. If lock-outs of several alternatives have the same `per`, they share a count: ' +
+      'an order counts for the longest `within`, and is locked out for the longest `for` of those that lock out.',
     'In `mode: observe`, refusals are counted and lock-outs reported apart, and nothing is refused. They do not hold ' +
       'when the rule is enforced later.',
+    'Each source counts alone, also in a group of sources.',
     'If you change `after`, `within` or `for`, counts and lock-outs are kept. A lock-out that stands keeps its ' +
       'end. If you change `per` or the name of the policy, both start again.',
     'A callback without one of the members in `per` is refused.',
@@ -47,7 +57,10 @@ export const lockOut = defineRule({
   callbacks: ['payment', 'transfer', 'web3'],
   covers: false,
   parameters: z.strictObject({
-    per: countingParameters.per,
+    per: countingParameters.per.describe(
+      'Members to count by. Each combination of their values has its own count. Without `per`, each source has ' +
+        'one count.',
+    ),
     after: wholeNumberText
       .refine((after) => after <= REFUSALS_MAX, { error: AFTER })
       .describe(`The number of refusals that begins the lock-out, from 1 to ${REFUSALS_MAX}.`),

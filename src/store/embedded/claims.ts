@@ -90,10 +90,12 @@ export function checkClaims(
 
   const failed = claims.filter((claim, at) => claim.decides && results[at]?.holds !== true);
   const failedChoices = choices.filter((choice) => !holdsOne(choice) && choice.decides);
-  const changes = (at: number): boolean => {
-    const result = results[at];
-    return claims[at]?.afresh === true && result !== undefined && result !== NOT_CHECKED && !result.holds;
-  };
+  /** The claims of alternatives that were checked, and fail. */
+  const failing = (choice: StepChoice): readonly number[] =>
+    [...claimsInChoices([choice])].filter(
+      (at) => results[at] !== NOT_CHECKED && results[at]?.holds === false,
+    );
+  const isUncounted = (at: number): boolean => !counts(claims[at], results[at]);
   return {
     results,
     refusers: [
@@ -101,19 +103,20 @@ export function checkClaims(
       // Any alternative may hold later, so one cause that passes by itself is enough.
       ...failedChoices.map((choice) => ({
         final: choice.final,
-        afresh: choice.afresh || [...claimsInChoices([choice])].some(changes),
+        afresh: choice.afresh || failing(choice).some((at) => claims[at]?.afresh === true),
       })),
     ],
     refusalCounts:
       claims.some((claim, at) => claim.decides && counts(claim, results[at])) ||
-      failedChoices.some((choice) => choice.refusalCounts),
+      failedChoices.some((choice) => choice.refusalCounts && !failing(choice).some(isUncounted)),
     reserving: new Set([...claims.filter((_, at) => !inChoices.has(at)), ...taken]),
   };
 }
 
 /** Whether a claim fails in a way that counts for lock-outs. */
-function counts(claim: Claim, result: ClaimResult | undefined): boolean {
-  if (result === undefined || result.holds || claim.type === 'refusals') return false;
+function counts(claim: Claim | undefined, result: ClaimResult | undefined): boolean {
+  if (claim === undefined || claim.type === 'refusals' || claim.failed === true) return false;
+  if (result === undefined || result.holds) return false;
   return !('missing' in result && result.missing);
 }
 

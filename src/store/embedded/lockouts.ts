@@ -64,6 +64,10 @@ export function createLockoutTables(connection: DatabaseSync, journal: JournalTa
     refuse(source, claim, subject, { holds, refusals, lockedAtMs, lockedUntilMs }, nowMs) {
       if (!holds) return;
       const { key, withinMs, policy, whose } = claim;
+      // Another claim of this refusal may have locked out the key for longer.
+      const row = find.get(source, key, nowMs);
+      const standsUntilMs = row === undefined ? 0 : endOf(lockoutOf(row).untilMs);
+      if (row !== undefined && (lockedAtMs === 0 || standsUntilMs >= endOf(lockedUntilMs))) return;
       if (lockedAtMs === 0) {
         operations.add(source, key, subject, nowMs + withinMs);
         return;
@@ -98,7 +102,8 @@ function createRefusals(connection: DatabaseSync) {
     'SELECT 1 FROM refusal WHERE source = ? AND key = ? AND subject = ? AND until_ms > ?',
   );
   const save = connection.prepare(
-    'INSERT OR REPLACE INTO refusal (source, key, subject, until_ms) VALUES (?, ?, ?, ?)',
+    `INSERT INTO refusal (source, key, subject, until_ms) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET until_ms = max(until_ms, excluded.until_ms)`,
   );
   const drop = connection.prepare('DELETE FROM refusal WHERE source = ? AND key = ?');
   const expire = connection.prepare(
@@ -118,6 +123,8 @@ function createRefusals(connection: DatabaseSync) {
     expire: (nowMs: number, limit: number) => void expire.run(nowMs, limit),
   };
 }
+
+const endOf = (untilMs: number): number => (untilMs === 0 ? Infinity : untilMs);
 
 function lockoutOf(row: Row): Lockout {
   return {

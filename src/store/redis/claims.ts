@@ -74,7 +74,7 @@ export function formatUnits(amount: Amount): string {
 }
 
 function header(claim: Claim, rest: string): string {
-  return `${claim.type} ${flag(claim.decides)} ${permanenceCode(claim)} ${rest}`;
+  return `${claim.type} ${flag(claim.decides)} ${permanenceCode(claim)} ${flag(claim.failed === true)} ${rest}`;
 }
 
 export const flag = (value: boolean): string => (value ? '1' : '0');

@@ -132,6 +132,7 @@ describe('a refusal', () => {
   const LITTLE = 'amount-limit: { max: 1 }';
   const PRICED = 'value-limit: { max: 1, maxAge: 1h }';
   const ASK = 'ask: { service: risk }';
+  const WORTH = 'when: { value: { above: 10, maxAge: 1h } }';
   const prices = { prices: pricesOf({ USDT1742: '1' }) };
 
   it.each([
@@ -140,6 +141,21 @@ describe('a refusal', () => {
     ['above an amount and without a price', [PRICED, LITTLE], {}, undefined],
     ['without the answer of a service', [ASK], {}, true],
     ['by alternatives, of which one has no answer', [`any: [{ ${LITTLE} }, { ${ASK} }]`], {}, true],
+    ['by a rule that applies for want of a price', [`{ ${LITTLE}, ${WORTH} }`], {}, true],
+    ['by a rule that applies for want of a price twice', [`{ any: [{ ${LITTLE} }], ${WORTH} }`], {}, true],
+    [
+      'by a rule in a group that applies for want of a price',
+      [`{ all: [{ ${LITTLE} }], ${WORTH} }`],
+      {},
+      true,
+    ],
+    ['by a rule that applies for certain', [`{ ${LITTLE}, ${WORTH} }`], prices, undefined],
+    [
+      'by a rule that applies for want of a scheme',
+      [`{ ${LITTLE}, when: { scheme: rsa, value: { above: 10, maxAge: 1h } } }`],
+      prices,
+      undefined,
+    ],
     ['by alternatives for their own reasons', [`any: [{ ${LITTLE} }, { ${PRICED} }]`], prices, undefined],
   ])('%s is by a failure, or not', (_name, rules, facts, failed) => {
     const proposal = said(policy('one', ...rules), facts);
@@ -152,5 +168,18 @@ describe('a refusal', () => {
     const choices = (other: string) => said(policy('one', `any: [{ ${other} }, { ${counts} }]`)).choices;
     expect(choices(ASK)).toMatchObject([{ failed: true }]);
     expect(choices(LITTLE)?.[0]).not.toHaveProperty('failed');
+  });
+
+  it('by a claim of a rule that applies for want of a price is by a failure', () => {
+    const counts = `{ velocity-limit: { window: 1m, max: 1 }, ${WORTH} }`;
+    expect(said(policy('one', counts)).claims).toMatchObject([{ failed: true }]);
+    expect(said(policy('one', counts), prices).claims[0]).not.toHaveProperty('failed');
+    const within = `any: [{ all: [{ ${LITTLE.replace('1', '100')} }, ${counts}] }]`;
+    const { claims, choices } = said(policy('one', within));
+    expect(claims).toMatchObject([{ failed: true, decides: false }]);
+    expect(choices?.[0]).not.toHaveProperty('failed');
+    expect(said(`${policy('one', 'velocity-limit: { window: 1m, max: 1 }')}${WORTH}\n`).claims).toMatchObject(
+      [{ failed: true }],
+    );
   });
 });

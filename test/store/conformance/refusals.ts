@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Claim } from '../../../src/claims/claims.ts';
 import type { RefusalsClaim } from '../../../src/claims/refusals.ts';
 import type { Choice } from '../../../src/policy/proposal.ts';
 import type { Lockout, SettleResult, Store } from '../../../src/store/store.ts';
@@ -26,6 +27,15 @@ async function lockoutsIn(store: Store, source = 'shop'): Promise<readonly Locko
   for await (const lockout of store.lockouts(source)) found.push(lockout);
   return found;
 }
+
+/** A choice whose alternatives need the results, each in turn. */
+const choiceOf = (...alternatives: readonly (readonly number[])[]): Choice => ({
+  result: 0,
+  decides: true,
+  final: false,
+  afresh: false,
+  alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
+});
 
 export function describeRefusals(open: OpenStore): void {
   /** Asks for one order after the other, under a claim that locks out after two refusals. */
@@ -130,6 +140,10 @@ export function describeRefusals(open: OpenStore): void {
         'a claim that only observes',
         { claims: [refusalsClaim(2), windowClaim('2', '1', { decides: false })] },
       ],
+      [
+        'a claim that is made only because something failed',
+        { claims: [refusalsClaim(2), windowClaim('2', '1', { failed: true })] },
+      ],
       ['a list that does not exist', { claims: [refusalsClaim(2), listClaim('none', 'hold-all', ['a'])] }],
     ])('does not count %s', async (_name, over) => {
       const { ask } = await asking();
@@ -152,6 +166,80 @@ export function describeRefusals(open: OpenStore): void {
       expect(claimsOf(await ask({ claims, choices: [choice] }))).toMatchObject([{ refusals: 0 }, {}]);
       const both = { claims, choices: [choice], approves: false };
       expect(claimsOf(await ask(both))).toMatchObject([{ refusals: 1 }, {}]);
+    });
+
+    it.each<readonly [string, Claim]>([
+      ['a list does not exist', listClaim('none', 'hold-all', ['a'])],
+      ['somebody is locked out', refusalsClaim(1, { key: keyOf('locked') })],
+      ['something failed before', windowClaim('2', '1', { failed: true })],
+    ])('does not count a choice if, in one of its alternatives, %s', async (_name, claim) => {
+      const { ask, refused } = await asking();
+      await refused({ claims: [refusalsClaim(1, { key: keyOf('locked') })] });
+      const claims = [
+        refusalsClaim(2),
+        { ...claim, result: 2, decides: false },
+        windowClaim('2', '1', { result: 3, decides: false, key: keyOf('other') }),
+      ];
+      const choices = [choiceOf([2], [3])];
+      const result = await ask({ claims, choices });
+      expect(codeOf(result)).toBe('RULE_REFUSED');
+      expect(claimsOf(result)).toMatchObject([{ refusals: 0 }, { holds: false }, { holds: false }]);
+      expect(claimsOf(await ask({ claims, choices: [choiceOf([3])] }))).toMatchObject([
+        { refusals: 1 },
+        {},
+        {},
+      ]);
+    });
+
+    it.each([
+      ['the longer one first', [DAY_MS, HOUR_MS]],
+      ['the shorter one first', [HOUR_MS, DAY_MS]],
+      ['one until somebody lifts it first', [0, HOUR_MS]],
+      ['one until somebody lifts it last', [HOUR_MS, 0]],
+    ])('locks out for the longest of alternatives with one key: %s', async (_name, lengths) => {
+      const { ask, clock } = await asking();
+      const claims = [
+        ...lengths.map((forMs, at) => refusalsClaim(1, { forMs, result: at + 1, decides: false })),
+        windowClaim('2', '1', { result: 3, decides: false }),
+      ];
+      expect(codeOf(await ask({ claims, choices: [choiceOf([1, 3], [2, 3])] }))).toBe('RULE_REFUSED');
+      clock.advance(DAY_MS - 1);
+      expect(claimsOf(await ask())).toMatchObject([{ holds: false, lockedAtMs: START_MS }]);
+    });
+
+    it.each([
+      ['first', [1, 5]],
+      ['last', [5, 1]],
+    ])(
+      'is locked out, and counts from zero, if the alternative that locks out is the %s',
+      async (_name, afters) => {
+        const { ask, refused, clock } = await asking();
+        const claims = [
+          ...afters.map((after, at) =>
+            refusalsClaim(after, { forMs: HOUR_MS, withinMs: 10 * DAY_MS, result: at + 1, decides: false }),
+          ),
+          windowClaim('2', '1', { result: 3, decides: false }),
+        ];
+        await ask({ claims, choices: [choiceOf([1, 3], [2, 3])] });
+        expect(claimsOf(await ask())).toMatchObject([{ holds: false, refusals: 1 }]);
+        clock.advance(HOUR_MS);
+        expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
+        expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
+      },
+    );
+
+    it.each([
+      ['first', [DAY_MS, HOUR_MS]],
+      ['last', [HOUR_MS, DAY_MS]],
+    ])('counts for the longer of two times, whose alternative is the %s', async (_name, withins) => {
+      const { ask, refused, clock } = await asking();
+      const claims = [
+        ...withins.map((withinMs, at) => refusalsClaim(2, { withinMs, result: at + 1, decides: false })),
+        windowClaim('2', '1', { result: 3, decides: false }),
+      ];
+      await ask({ claims, choices: [choiceOf([1, 3], [2, 3])] });
+      clock.advance(DAY_MS - 1);
+      expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: clock.nowMs }]);
     });
 
     it('does not count a repeat, FROZEN, or other terms', async () => {

@@ -9,8 +9,8 @@
 --      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
 --      data-loss.ts), 19 scheme or empty, 20 whether the proposal's refusal counts for lock-outs (1 or 0),
 --      21 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), how its
---      refusal stands, and the parameters of the kind, with blanks between; then the claim's texts, an
---      argument each (see include/claims.lua)
+--      refusal stands, whether it is made only because something failed (1 or 0), and the parameters of the kind,
+--      with blanks between; then the claim's texts, an argument each (see include/claims.lua)
 --      How a refusal stands. 1: always repeated. 0: repeated until the revision or a list changes. 2: never
 --      repeated; decided again each time
 -- Returns {lost, gone | other | behind} | {jumped, ms that the clock is ahead, now ms}

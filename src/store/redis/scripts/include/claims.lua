@@ -4,8 +4,8 @@
 --- @include window
 
 -- The kinds of claims. An argument of settle.lua is a claim's header: its kind, whether it decides, how its
--- refusal stands, and then the parameters of its kind, separated by blanks. The claim's texts follow, an
--- argument each. Each kind has:
+-- refusal stands, whether it is made only because something failed (1 or 0), and then the parameters of its
+-- kind, separated by blanks. The claim's texts follow, an argument each. Each kind has:
 --
 -- read(claim, header, rest, at, step): reads the parameters from position `rest` of the header, and the texts
 --   from argument `at` on. Returns the position of the next argument. Sets `claim.remembered` to a field of
@@ -78,7 +78,7 @@ function list_kind.check(claim, step)
       result[3 + present] = value
     end
   end
-  claim.uncounted = missing
+  claim.uncounted = claim.uncounted or missing
   -- No rule makes a claim without values. It holds neither way.
   local can_hold = not missing and #claim.values > 0
   if claim.must == 'hold-all' then
@@ -112,7 +112,7 @@ function aged_kind.check(claim, step)
       table.insert(result, { value, at })
     end
   end
-  claim.uncounted = missing
+  claim.uncounted = claim.uncounted or missing
   claim.holds = not missing and #claim.values > 0 and old == #claim.values
   return result
 end
@@ -385,6 +385,7 @@ end
 function refusals_kind.check(claim, step)
   local flat = redis.call('HGETALL', claim.key)
   claim.refusals, claim.subjects, claim.past, claim.locked = 0, {}, {}, false
+  claim.latest = 0
   for at = 1, #flat, 2 do
     local field, text = flat[at], flat[at + 1]
     if field == 'locked' then
@@ -396,6 +397,7 @@ function refusals_kind.check(claim, step)
       if not string.match(text, '^%d+$') then error('refusal without its time: ' .. claim.key) end
       if tonumber(text) > step.now then
         claim.refusals, claim.subjects[field] = claim.refusals + 1, true
+        claim.latest = math.max(claim.latest, tonumber(text))
       else
         table.insert(claim.past, field)
       end
@@ -415,16 +417,28 @@ function refusals_kind.refuse(claim, step)
   if claim.for_ms > 0 then claim.result[5] = ms(step.now + claim.for_ms) end
 end
 
+-- By key, what claims of alternatives have written for this refusal: until when it counts, or until when it locks
+-- out. The longest of each applies.
+local refusals_written = {}
+
 function refusals_kind.count_refusal(claim, step)
   if claim.locked then return end
+  local written = refusals_written[claim.key] or { counts = 0, locks = 0 }
+  refusals_written[claim.key] = written
   if not claim.locks then
+    local ends = step.now + claim.within_ms
+    if written.locks > 0 or written.counts >= ends then return end
+    written.counts = ends
     if claim.ended then redis.call('DEL', claim.key) end
     if #claim.past > 0 then redis.call('HDEL', claim.key, unpack(claim.past)) end
-    redis.call('HSET', claim.key, 's:' .. step.subject, ms(step.now + claim.within_ms))
-    redis.call('PEXPIRE', claim.key, ms(step.now + claim.within_ms - step.clock + EXPIRY_SLACK_MS))
+    redis.call('HSET', claim.key, 's:' .. step.subject, ms(ends))
+    redis.call('PEXPIRE', claim.key, ms(math.max(ends, claim.latest) - step.clock + EXPIRY_SLACK_MS))
     return
   end
   local refusals, since, ends = claim.result[3], claim.result[4], claim.result[5]
+  local locks = ends == '0' and math.huge or tonumber(ends)
+  if written.locks >= locks then return end
+  written.locks = locks
   redis.call('DEL', claim.key)
   redis.call('HSET', claim.key, 'locked', since .. ' ' .. ends .. ' ' .. refusals, 'policy', claim.policy,
     'whose', claim.whose)

@@ -31,14 +31,14 @@ local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme
 local key_at = 5
 while key_at <= #KEYS do
   local header = ARGV[at]
-  local name, decides, refusal, rest = string.match(header or '', '^(%S+) ([01]) ([012]) ()')
+  local name, decides, refusal, failed, rest = string.match(header or '', '^(%S+) ([01]) ([012]) ([01]) ()')
   local kind = CLAIM_KINDS[name]
   if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields from the start, because a table that grows is reallocated.
   local claim = {
     kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal,
     holds = false, remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
-    result = false,
+    result = false, uncounted = failed == '1',
   }
   at = kind.read(claim, header, rest, at + 1, step)
   key_at = key_at + claim.keys
@@ -171,13 +171,16 @@ end
 for _, choice in ipairs(choices) do
   if not holds_one(choice) and choice[1] == '1' then
     local cause = choice[2]
-    -- Any alternative may hold later, so one cause that passes by itself is enough.
+    local choice_counts = choice[4] == '1'
     each_claim(choice, function(index)
       local claim = claims[index]
-      if cause == '0' and claim.refusal == '2' and results[index] ~= 'n 0' and not claim.holds then cause = '2' end
+      if results[index] == 'n 0' or claim.holds then return end
+      -- Any alternative may hold later, so one cause that passes by itself is enough.
+      if cause == '0' and claim.refusal == '2' then cause = '2' end
+      if claim.uncounted then choice_counts = false end
     end)
     refused_by(cause)
-    counts = counts or choice[4] == '1'
+    counts = counts or choice_counts
   end
 end
 for _, claim in ipairs(taken) do claim.taken = true end
