@@ -67,6 +67,22 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
         ),
       }),
     ],
+    [
+      'locks out one refusal late',
+      ({ claims, ...rest }) => ({
+        ...rest,
+        claims: claims.map((claim) =>
+          claim.type === 'refusals' ? { ...claim, after: claim.after + 1 } : claim,
+        ),
+      }),
+    ],
+    [
+      'counts no refusal by alternatives',
+      ({ choices = [], ...rest }) => ({
+        ...rest,
+        choices: choices.map((each) => ({ ...each, failed: true })),
+      }),
+    ],
   ])('a store is found that %s', async (_name, change) => {
     const { differences } = await settling(change);
     expect(differences.length).toBeGreaterThan(0);
@@ -103,6 +119,17 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
     }));
     expect(differences.length).toBeGreaterThan(0);
     expect(differences[0]).toContain('released');
+  });
+
+  it('a store is found that lifts no lock-out', async () => {
+    const { differences } = await faulty((store) => ({
+      async liftLockout({ source, id }) {
+        for await (const lockout of store.lockouts(source)) if (lockout.id === id) return lockout;
+        throw new Error(`there is no lock-out ${id}`);
+      },
+    }));
+    expect(differences.length).toBeGreaterThan(0);
+    expect(differences[0]).toContain('lifted');
   });
 
   it('a store is found that forgets a release', async () => {

@@ -40,6 +40,18 @@ const MEMOS = ['7', 'x y'] as const;
 const SCHEMES = ['md5', 'rsa'] as const;
 const DEPTH = 3;
 
+type Lengths = readonly [ms: number, text: string];
+const WITHINS: readonly [Lengths, ...Lengths[]] = [
+  [60_000, '1m'],
+  [3_600_000, '1h'],
+  [86_400_000, '1d'],
+];
+const LENGTHS: readonly [Lengths, ...Lengths[]] = [
+  [300_000, '5m'],
+  [7_200_000, '2h'],
+  [Infinity, 'until-lifted'],
+];
+
 type Kind = Policy['callback'];
 const KINDS: readonly Kind[] = ['payment', 'transfer', 'web3'];
 const MEMBERS = {
@@ -52,6 +64,13 @@ const TEXTS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   to: ADDRESSES,
   symbol: SYMBOLS,
   memo: MEMOS,
+};
+
+type Per = readonly string[];
+const LOCKED_OUT: Readonly<Record<Kind, readonly [Per, ...Per[]]>> = {
+  payment: [[], ['userId'], ['userId'], ['userId', 'symbol']],
+  transfer: [[], ['to'], ['to'], ['memo'], ['to', 'memo']],
+  web3: [[], ['to'], ['to']],
 };
 
 // ---- transactions ----
@@ -88,6 +107,8 @@ export function randomPolicies(random: Random): readonly Policy[] {
   return Array.from({ length: 3 + random.below(2) }, (_, at) => {
     const callback = KINDS[at % KINDS.length] ?? 'payment';
     const when = random.oneIn(3) ? randomWhen(random, callback, 0) : undefined;
+    // Whatever is refused otherwise may lock somebody out.
+    const lockout = random.oneIn(3) ? [{ rule: randomLockout(random, callback) }] : [];
     const symbol = callback === 'web3' ? NETWORK : at < 2 ? 'USDT' : random.pick(SYMBOLS);
     return {
       policy: `policy-${at + 1}`,
@@ -95,7 +116,10 @@ export function randomPolicies(random: Random): readonly Policy[] {
       // A limit counts one symbol.
       when: { ...when, texts: { ...when?.texts, symbol: [symbol] } },
       ...(callback === 'web3' && { movements: random.oneIn(3) ? ('apart' as const) : ('count' as const) }),
-      rules: Array.from({ length: 1 + random.below(2) }, () => randomEntry(random, callback, 0)),
+      rules: [
+        ...Array.from({ length: 1 + random.below(2) }, () => randomEntry(random, callback, 0)),
+        ...lockout,
+      ],
     };
   });
 }
@@ -173,7 +197,16 @@ function randomRule(random: Random, kind: Kind): Rule {
     { name: 'cooling-period', of, list, forMs: 600_000 },
     { name: 'first-use-limit', of: [member], max, forMs: random.pick([0, 600_000]) },
     { name: 'schedule', during: random.pick(HOURS)[0] },
+    randomLockout(random, kind),
+    randomLockout(random, kind),
   ]);
+}
+
+/** Few values, so that alternatives often share a count. */
+function randomLockout(random: Random, kind: Kind): Rule {
+  const per = random.pick(LOCKED_OUT[kind]);
+  const [withinMs, forMs] = [random.pick(WITHINS)[0], random.pick(LENGTHS)[0]];
+  return { name: 'lock-out', per, after: random.pick([1, 2, 2, 3, 5]), withinMs, forMs };
 }
 
 /**
@@ -269,6 +302,11 @@ function writtenRule(rule: Rule): object {
     }
     case 'schedule':
       return { schedule: { zone: 'UTC', hours: hoursOf(rule.during) } };
+    case 'lock-out': {
+      const { per, after, withinMs, forMs } = rule;
+      const [within, period] = [textOf(WITHINS, withinMs), textOf(LENGTHS, forMs)];
+      return { 'lock-out': { ...(per.length > 0 && { per }), after: String(after), within, for: period } };
+    }
     default:
       throw new TypeError('no such rule');
   }
@@ -276,6 +314,9 @@ function writtenRule(rule: Rule): object {
 
 const writtenMax = (max: string | Readonly<Record<string, string>>): object =>
   typeof max === 'string' ? { max } : { by: 'asset', max };
+
+const textOf = (lengths: readonly Lengths[], length: number): string =>
+  lengths.find(([ms]) => ms === length)?.[1] ?? '';
 
 const approvalsOf = ({ onlyApprovals }: { readonly onlyApprovals?: true }): object =>
   onlyApprovals ? { approvals: 'only' } : {};

@@ -56,7 +56,7 @@ try {
   const seconds = Math.round((performance.now() - sinceMs) / 1000);
   process.stdout.write(
     `${counts.steps} steps on each store in ${counts.rounds} rounds and ${seconds} s, ${counts.approved} approved, ` +
-      `${counts.again} asked again; seed ${seed}\n${differences.join('\n\n') || 'nothing differs'}\n`,
+      `${counts.again} asked again, ${counts.lifted} lock-outs lifted; seed ${seed}\n${differences.join('\n\n') || 'nothing differs'}\n`,
   );
   process.exitCode = differences.length > 0 ? 1 : 0;
 } finally {

@@ -10,10 +10,24 @@ import { type LiveSimulation, simulateLive } from '../../../src/simulation/simul
 import type { Release } from '../../../src/policy/release.ts';
 import { createFollower } from '../../../src/release/follow.ts';
 import { explain } from '../../../src/policy/explain.ts';
-import type { SettlePreview, SettleRequest, SettleResult, Store } from '../../../src/store/store.ts';
+import type {
+  SettlePreview,
+  SettleRequest,
+  SettleResult,
+  Store,
+  Lockout as StoredLockout,
+} from '../../../src/store/store.ts';
 import { readMembers } from '../../../src/values/members.ts';
 import { type Random, anyOf, randomOf } from '../random.ts';
-import { Counts, Ledger, type Policy, decide, units } from '../reference/policies.ts';
+import {
+  Counts,
+  Ledger,
+  type Lockout,
+  type Policy,
+  countRefusal,
+  decide,
+  units,
+} from '../reference/policies.ts';
 import {
   ASSETS,
   type Asked,
@@ -54,6 +68,8 @@ export interface Tally {
   approved: number;
   /** Of callbacks that were asked about before. */
   again: number;
+  /** Lock-outs that were lifted. */
+  lifted: number;
   /** What differs, with all that repeats it. At most a few. */
   readonly differences: string[];
 }
@@ -72,7 +88,7 @@ const DIFFERENCES_MAX = 5;
 const STEPS_MS = [0, 1000, 60_000, 300_000, 600_000, 3_600_000, 20_000_000] as const;
 
 export async function run(options: RunOptions): Promise<Tally> {
-  const tally: Tally = { steps: 0, rounds: 0, approved: 0, again: 0, differences: [] };
+  const tally: Tally = { steps: 0, rounds: 0, approved: 0, again: 0, lifted: 0, differences: [] };
   for (let round = options.firstRound; tally.steps < options.steps; round++) {
     if (performance.now() >= options.untilMs || tally.differences.length >= DIFFERENCES_MAX) break;
     await runRound(options, round, tally);
@@ -110,7 +126,7 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
     return {
       source,
       random: randomOf(random.below(2 ** 31)),
-      ledger: new Ledger(counts),
+      ledger: new Ledger(source, counts),
       asked: [],
       approved: new Map(),
       history: [],
@@ -208,29 +224,84 @@ async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: St
     };
     await Promise.all(stores.map(({ store }) => store.changeList(change)));
   }
+  if (random.oneIn(6)) await liftLockout({ lane, nowMs, stores, tally });
   const before = random.oneIn(3) ? anyOf(random, asked) : undefined;
   const one = before ?? randomCallback(random, `${source}-${tick}`);
   if (before === undefined) asked.push(one);
   else tally.again++;
-  const { approves, took } = decide(policies, one.facts, ledger, nowMs);
+  const decided = decide(policies, one.facts, ledger, nowMs);
+  const { approves, took } = decided;
   if (approves) approved.set(one.facts.id, one);
   else approved.delete(one.facts.id);
   const expected = approves ? `SUCCESS by ${took.join()}` : 'FAILURE';
   const came = await Promise.all(deciders.map(({ decides }) => decides(source, one)));
+  const isRefusedAnew = came[0]?.how === 'decided RULE_REFUSED';
+  if (isRefusedAnew) countRefusal(decided, one.facts, ledger, nowMs);
   tally.steps++;
   if (approves) tally.approved++;
-  const isSame = came.every(({ said }) => said === expected);
-  lane.differs = !isSame;
-  const others = came.map(({ said, because }, at) => `${stores[at]?.name} ${said}, ${because}`);
+  const isSame = came.every(({ said, how }) => said === expected && how === came[0]?.how);
+  lane.differs ||= !isSame;
+  const others = came.map(({ said, how, because }, at) => `${stores[at]?.name} ${said} (${how}), ${because}`);
   const said = isSame ? expected : `DIFFERS: ${expected}, but ${others.join('; ')}`;
   history.push(`${nowMs} ${JSON.stringify({ ...one.wire, scheme: one.facts.scheme })} ${said}`);
 }
+
+/** Compares who is locked out. Then, mostly, lifts one of the lock-outs. */
+async function liftLockout({
+  lane,
+  nowMs,
+  stores,
+  tally,
+}: Pick<Step, 'lane' | 'nowMs' | 'stores' | 'tally'>): Promise<void> {
+  const { source, random, ledger, history } = lane;
+  const expected = ledger.lockouts.standing(nowMs);
+  const found = await Promise.all(stores.map(({ store }) => lockoutsOf(store, source)));
+  const texts = expected.map(lockoutText).toSorted();
+  const different = found.findIndex((each) => !isDeepStrictEqual(each.map(lockoutText).toSorted(), texts));
+  if (different >= 0) {
+    lane.differs = true;
+    const listed = found[different]?.map(lockoutText).join('; ');
+    history.push(
+      `${nowMs} DIFFERS: locked out ${texts.join('; ')}, but ${stores[different]?.name} ${listed}`,
+    );
+    return;
+  }
+  const lifted = random.oneIn(4) ? undefined : anyOf(random, expected);
+  if (lifted === undefined) return;
+  const text = lockoutText(lifted);
+  // Two rules of one policy, with different conditions, may lock out the same.
+  if (texts.filter((each) => each === text).length > 1) return;
+  const lift = { source, by: 'fuzz', message: 'called the user' };
+  await Promise.all(
+    stores.map(({ store }, at) => {
+      const id = found[at]?.find((each) => lockoutText(each) === text)?.id ?? '';
+      return store.liftLockout({ ...lift, id });
+    }),
+  );
+  ledger.lockouts.lift(lifted.key);
+  tally.lifted++;
+  history.push(`${nowMs} lifted ${text}`);
+}
+
+async function lockoutsOf(store: Store, source: string): Promise<readonly StoredLockout[]> {
+  const found: StoredLockout[] = [];
+  for await (const lockout of store.lockouts(source)) found.push(lockout);
+  return found;
+}
+
+const lockoutText = ({ policy, whose, refusals, sinceMs, untilMs }: Lockout): string =>
+  `${policy} ${whose} after ${refusals} from ${sinceMs} to ${untilMs === Infinity ? 0 : untilMs}`;
 
 interface Decider {
   readonly decides: (
     source: string,
     asked: Asked,
-  ) => Promise<{ readonly said: string; readonly because: string }>;
+  ) => Promise<{
+    readonly said: string;
+    /** Whether it was decided or repeated, and the code. */
+    readonly how: string;
+    readonly because: string;
+  }>;
   readonly refresh: () => Promise<void>;
 }
 
@@ -244,6 +315,7 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
   const ask: DecideParts['ask'] = () => Promise.reject(new Error('no rule here asks anybody'));
   // Each source asks one question at a time.
   const took = new Map<string, string>();
+  const hows = new Map<string, string>();
   const previews = new Map<string, SettlePreview>();
   const watched: Store = {
     ...store,
@@ -254,7 +326,10 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
     },
     async settle(request) {
       const result = await store.settle(request);
-      if ('claims' in result) took.set(request.callback.source, takenBy(request, result));
+      if ('claims' in result) {
+        took.set(request.callback.source, takenBy(request, result));
+        hows.set(request.callback.source, `${result.outcome} ${result.code}`);
+      }
       expectPreviewed(previews.get(request.callback.source), result);
       return result;
     },
@@ -289,6 +364,7 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
       said: wasSimulated
         ? said
         : `${said}, but simulated ${simulated.verdict} ${simulated.code}: ${simulated.because}`,
+      how: hows.get(source) ?? '',
       because: report.because,
     };
   };

@@ -1,7 +1,7 @@
 /*
  * What policies decide, read a second time: docs/conditions.md, docs/movements.md and the pages of the rules, as
  * plainly as can be.
- * All that was approved is kept, and counted anew for each callback.
+ * All that was approved is kept, and counted anew for each callback. So are the refusals that count for lock-outs.
  */
 
 export interface Range {
@@ -68,7 +68,15 @@ export type Rule =
       readonly max: Max;
       readonly forMs: number;
     }
-  | { readonly name: 'schedule'; readonly during: readonly [from: number, to: number] };
+  | { readonly name: 'schedule'; readonly during: readonly [from: number, to: number] }
+  | {
+      readonly name: 'lock-out';
+      readonly per: readonly string[];
+      readonly after: number;
+      readonly withinMs: number;
+      /** Infinity: until somebody lifts it. */
+      readonly forMs: number;
+    };
 
 export type Entry = { readonly when?: When; readonly observe?: true } & (
   { readonly rule: Rule } | { readonly any: readonly Entry[] } | { readonly all: readonly Entry[] }
@@ -167,8 +175,60 @@ export class Counts {
   }
 }
 
+/** Who is locked out. */
+export interface Lockout {
+  readonly policy: string;
+  readonly whose: string;
+  readonly refusals: number;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+}
+
+/** The refusals of a source that count, and who is locked out for them. */
+class Lockouts {
+  /** By key, until when an operation counts. */
+  readonly #refused = new Map<string, Map<string, number>>();
+  readonly #locked = new Map<string, Lockout>();
+
+  isLocked(key: string, atMs: number): boolean {
+    return atMs < (this.#locked.get(key)?.untilMs ?? -Infinity);
+  }
+
+  standing(atMs: number): readonly (Lockout & { readonly key: string })[] {
+    const all = [...this.#locked].map(([key, lockout]) => ({ key, ...lockout }));
+    return all.filter(({ untilMs: end }) => atMs < end);
+  }
+
+  lift(key: string): void {
+    this.#locked.delete(key);
+  }
+
+  /** Counts a refusal of the operation. Rules of one key, in different alternatives, count it once. */
+  refuse(checked: readonly LockoutNeed[], subject: string, atMs: number): void {
+    for (const [key, rules] of Map.groupBy(checked, (rule) => rule.key)) {
+      if (this.isLocked(key, atMs)) continue;
+      const before = [...(this.#refused.get(key) ?? [])].filter(([, end]) => atMs < end);
+      const counted = new Map(before);
+      const end = Math.max(...rules.map(({ withinMs }) => atMs + withinMs), counted.get(subject) ?? 0);
+      counted.set(subject, end);
+      const locking = rules.filter(({ after }) => counted.size >= after);
+      const [first] = locking;
+      if (first === undefined) {
+        this.#refused.set(key, counted);
+        continue;
+      }
+      const { policy, whose } = first;
+      const untilAtMs = Math.max(...locking.map(({ forMs }) => atMs + forMs));
+      this.#refused.delete(key);
+      this.#locked.set(key, { policy, whose, refusals: counted.size, sinceMs: atMs, untilMs: untilAtMs });
+    }
+  }
+}
+
 /** All that one source's decisions depend on. */
 export class Ledger {
+  readonly source: string;
+  readonly lockouts = new Lockouts();
   readonly lists = new Map<string, Map<string, number>>();
   prices: ReadonlyMap<string, Price> = new Map();
   readonly own = new Counts();
@@ -176,7 +236,8 @@ export class Ledger {
   readonly group: Counts | undefined;
   readonly #released = new Set<string>();
 
-  constructor(group?: Counts) {
+  constructor(source: string, group?: Counts) {
+    this.source = source;
     this.group = group;
   }
 
@@ -240,6 +301,21 @@ function totalOf(of: Case, movements: readonly Movement[] | undefined, maxAgeMs:
   });
   if (!values.every((each) => each !== undefined)) return undefined;
   return roundedUp(values.reduce((sum, each) => sum + each, 0n));
+}
+
+/** Whether a price is missing without which it is not known whether the movements are in a range of values. */
+function lacksPrice(when: When | undefined, of: Case): boolean {
+  if (when === undefined) return false;
+  return (
+    (when.value !== undefined && isUnpriced(of, countedIn(of), when.value.maxAgeMs)) ||
+    lacksPrice(when.not, of)
+  );
+}
+
+/** Whether only prices are missing for the value of the movements. */
+function isUnpriced(of: Case, movements: readonly Movement[] | undefined, maxAgeMs: number): boolean {
+  const sums = sumsOf(movements);
+  return sums !== undefined && [...sums.keys()].some((asset) => priceOf(of, asset, maxAgeMs) === undefined);
 }
 
 function meets(when: When | undefined, of: Case): Met {
@@ -338,56 +414,124 @@ type Need =
       readonly kind: 'one';
       /** Each with its number in the list. The last may need nothing. */
       readonly alternatives: readonly { readonly number: number; readonly needs: readonly Need[] }[];
-    };
+      /** Whether something failed in one of all its alternatives. */
+      readonly broken: boolean;
+    }
+  | LockoutNeed
+  /** It applies only because something failed. */
+  | { readonly kind: 'broken'; readonly need: Need };
 
-/** What an entry comes to. `sure`: it applies for certain. */
-type Came = 'absent' | 'fails' | { readonly sure: boolean; readonly needs: readonly Need[] };
+/** The key is not locked out. */
+interface LockoutNeed {
+  readonly kind: 'lockout';
+  readonly key: string;
+  readonly policy: string;
+  readonly whose: string;
+  readonly after: number;
+  readonly withinMs: number;
+  readonly forMs: number;
+}
+
+/**
+ * What an entry comes to. `sure`: it applies for certain. `counts`: it refuses for a reason of its own, and not only
+ * because something failed. `broken`: something in it failed, such as a price that is missing.
+ */
+type Came = 'absent' | Fails | Holds;
+interface Fails {
+  readonly fails: true;
+  readonly counts: boolean;
+  readonly broken: boolean;
+  /** Of the other rules, which are looked up all the same. */
+  readonly needs: readonly Need[];
+}
+interface Holds {
+  readonly fails: false;
+  readonly sure: boolean;
+  readonly broken: boolean;
+  readonly needs: readonly Need[];
+}
 
 interface Place {
   readonly policy: string;
   /** The conditions around, for each of which there is a count of its own. */
   readonly around: readonly When[];
+  readonly observes: boolean;
+  /** Whether it applies only because a price is missing. */
+  readonly broken: boolean;
 }
 
 function came(entry: Entry, of: Case, place: Place, isAlternative: boolean): Came {
   const met = meets(entry.when, of);
-  if (met === 'some' || (isAlternative && met !== 'yes')) return 'fails';
+  const isBroken = place.broken || (met === 'unknown' && lacksPrice(entry.when, of));
+  if (met === 'some' || (isAlternative && met === 'no')) return failsAt(place);
+  if (isAlternative && met === 'unknown') return failsAt({ broken: isBroken });
   if (met === 'no') return 'absent';
-  const inner = { ...place, around: entry.when === undefined ? place.around : [...place.around, entry.when] };
+  const around = entry.when === undefined ? place.around : [...place.around, entry.when];
+  const inner = { ...place, around, broken: isBroken };
   const found =
     'rule' in entry
       ? ofRule(entry.rule, of, inner)
       : 'any' in entry
         ? ofAny(entry.any, of, inner)
         : ofAll(entry.all, of, inner, isAlternative);
-  return typeof found === 'string' ? found : { ...found, sure: found.sure && met === 'yes' };
+  if (found === 'absent') return found;
+  const all = isBroken ? found.needs.map((need) => ({ kind: 'broken', need }) as const) : found.needs;
+  return found.fails ? { ...found, needs: all } : { ...found, needs: all, sure: found.sure && met === 'yes' };
 }
 
 function ofAll(entries: readonly Entry[], of: Case, place: Place, isAlternative: boolean): Came {
-  const all = entries.map((entry) => came(entry, of, place, false));
-  if (all.includes('fails')) return 'fails';
-  const holding = all.filter((each) => typeof each === 'object');
-  const sure = holding.some((each) => each.sure);
-  if (isAlternative && !sure) return 'fails';
-  return holding.length === 0 ? 'absent' : { sure, needs: holding.flatMap(({ needs }) => needs) };
+  const all = entries.map((entry) => came(entry, of, place, false)).filter((each) => each !== 'absent');
+  const broken = all.some((each) => each.broken);
+  const looked = all.flatMap((each) => each.needs);
+  const failing = all.filter((each) => each.fails);
+  if (failing.length > 0) {
+    return { fails: true, counts: failing.some(({ counts }) => counts), broken, needs: looked };
+  }
+  const sure = all.some((each) => !each.fails && each.sure);
+  if (isAlternative && !sure) return failsAt({ broken: place.broken || broken });
+  return all.length === 0 ? 'absent' : { fails: false, sure, broken, needs: looked };
 }
 
 function ofAny(entries: readonly Entry[], of: Case, place: Place): Came {
-  const alternatives = entries.flatMap((entry, at) => {
+  const alternatives: { readonly number: number; readonly needs: readonly Need[] }[] = [];
+  let [sure, broken] = [true, false];
+  for (const [at, entry] of entries.entries()) {
     const alternative = came(entry, of, place, true);
-    return typeof alternative === 'object' ? [{ number: at + 1, needs: alternative.needs }] : [];
-  });
-  return alternatives.length === 0 ? 'fails' : needs({ kind: 'one', alternatives });
+    if (alternative === 'absent') continue;
+    broken ||= alternative.broken;
+    if (alternative.fails) continue;
+    alternatives.push({ number: at + 1, needs: alternative.needs });
+    // A lock-out covers nothing. Whether another alternative is taken is only known later.
+    sure &&= alternative.sure;
+    // Nobody looks at those behind one that holds in any case.
+    if (alternative.needs.length === 0) break;
+  }
+  return alternatives.length === 0
+    ? failsAt({ broken: broken || place.broken })
+    : { fails: false, sure, broken, needs: [{ kind: 'one', alternatives, broken }] };
 }
 
-const PASSES: Came = { sure: true, needs: [] };
-const passes = (met: boolean): Came => (met ? PASSES : 'fails');
+const PASSES: Came = { fails: false, sure: true, broken: false, needs: [] };
+const failsAt = ({ broken }: Pick<Place, 'broken'>): Fails => ({
+  fails: true,
+  counts: !broken,
+  broken,
+  needs: [],
+});
 
 function ofRule(rule: Rule, of: Case, place: Place): Came {
   const { facts, ledger, atMs } = of;
+  const fails = failsAt(place);
+  const passes = (met: boolean): Came => (met ? PASSES : fails);
+  if (
+    (rule.name === 'value-limit' || rule.name === 'value-window') &&
+    isUnpriced(of, countedIn(of, rule), rule.maxAgeMs)
+  ) {
+    return failsAt({ broken: true });
+  }
   const counts = 'windowMs' in rule ? ledger.countsOf(rule) : ledger.own;
   // A rule counts across the group of a source that has none.
-  if (counts === undefined) return 'fails';
+  if (counts === undefined) return fails;
   switch (rule.name) {
     case 'pass':
       return PASSES;
@@ -403,7 +547,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
     }
     case 'window-limit': {
       const room = (asset: string, amount: bigint) => ({ amount, max: maxOf(rule.max, asset), coin: asset });
-      return forEach(rule.per, of, (values, to) => {
+      return forEach(rule.per, of, place, (values, to) => {
         const sums = sumsOf(countedIn(of, rule)?.filter((each) => to === undefined || each.to === to));
         const all = sums && [...sums].map(([asset, sum]) => room(asset, sum));
         // An asset that has no maximum is refused.
@@ -415,7 +559,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
       });
     }
     case 'value-window':
-      return forEach(rule.per, of, (values, to) => {
+      return forEach(rule.per, of, place, (values, to) => {
         const movements = countedIn(of, rule)?.filter((each) => to === undefined || each.to === to);
         const amount = totalOf(of, movements, rule.maxAgeMs);
         if (amount === undefined) return undefined;
@@ -423,7 +567,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
         return [{ kind: 'sum', counts, key, amount, max: units(rule.max), counting: rule }];
       });
     case 'velocity-limit':
-      return forEach(rule.per, of, (values) => {
+      return forEach(rule.per, of, place, (values) => {
         const key = keyOf(rule.name, '', rule, place, values);
         return [{ kind: 'sum', counts, key, amount: UNIT, max: units(rule.max), counting: rule }];
       });
@@ -431,14 +575,14 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
     case 'deny-list': {
       const texts = textsOf(rule.of, facts);
       const on = rule.name === 'allow-list';
-      return texts ? needs({ kind: 'listed', list: rule.list, texts, on }) : 'fails';
+      return texts ? needs({ kind: 'listed', list: rule.list, texts, on }) : fails;
     }
     case 'cooling-period': {
       const texts = textsOf(rule.of, facts);
-      return texts ? needs({ kind: 'aged', list: rule.list, texts, forMs: rule.forMs }) : 'fails';
+      return texts ? needs({ kind: 'aged', list: rule.list, texts, forMs: rule.forMs }) : fails;
     }
     case 'first-use-limit':
-      return forEach(rule.of, of, (values, to) => {
+      return forEach(rule.of, of, place, (values, to) => {
         const sums = sumsOf(countedIn(of)?.filter((each) => to === undefined || each.to === to));
         const all = sums && [...sums].map(([asset, sum]) => ({ asset, sum, max: maxOf(rule.max, asset) }));
         if (all?.every(({ max }) => max >= 0n) !== true) return undefined;
@@ -450,8 +594,8 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
     case 'distinct-limit': {
       const { of: members, onlyNew, max, per } = rule;
       const texts = textsOf(members, facts);
-      if (texts === undefined) return 'fails';
-      return forEach(per, of, (values) => {
+      if (texts === undefined) return fails;
+      return forEach(per, of, place, (values) => {
         const key = keyOf(rule.name, [members, onlyNew], rule, place, values);
         const owner = rule.counter ?? place;
         const marks = texts.map((text) => JSON.stringify(['new', owner, members, per, values, text]));
@@ -459,12 +603,24 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
         return [{ kind: 'distinct', counts, key, values: texts, marks: marked, max, counting: rule }];
       });
     }
+    case 'lock-out': {
+      const { name, per, after, withinMs, forMs } = rule;
+      const { policy, around, observes } = place;
+      const found = forEach(per, of, place, (values): readonly Need[] => {
+        const named = per.map((member, at) => `${member} ${values[at]}`).toSorted();
+        const whose = named.join(', ') || `source ${ledger.source}`;
+        const key = JSON.stringify([name, policy, around, per, observes, values]);
+        return [{ kind: 'lockout', key, policy, whose, after, withinMs, forMs }];
+      });
+      // It covers nothing.
+      return found === 'absent' || found.fails ? found : { ...found, sure: false };
+    }
     default:
       throw new TypeError('no such rule');
   }
 }
 
-const needs = (...all: readonly Need[]): Came => ({ sure: true, needs: all });
+const needs = (...all: readonly Need[]): Came => ({ fails: false, sure: true, broken: false, needs: all });
 
 /** Below zero for an asset that is not in the table. */
 const maxOf = (max: Max, asset: string): bigint => {
@@ -476,19 +632,20 @@ const maxOf = (max: Max, asset: string): bigint => {
 function forEach(
   members: readonly string[],
   { facts }: Case,
+  place: Place,
   needed: (values: readonly string[], to: string | undefined) => readonly Need[] | undefined,
 ): Came {
   if (!members.includes('to')) {
     const values = members.map((member) => facts.members[member]?.[0]);
     const all = values.every((each) => each !== undefined) ? needed(values, undefined) : undefined;
-    return all ? needs(...all) : 'fails';
+    return all ? needs(...all) : failsAt(place);
   }
-  if (facts.movements === undefined) return 'fails';
+  if (facts.movements === undefined) return failsAt(place);
   const all = recipientsOf(facts.movements).map((to) => {
     const values = members.map((member) => (member === 'to' ? to : facts.members[member]?.[0]));
     return values.every((each) => each !== undefined) ? needed(values, to) : undefined;
   });
-  return all.every((each) => each !== undefined) ? needs(...all.flat()) : 'fails';
+  return all.every((each) => each !== undefined) ? needs(...all.flat()) : failsAt(place);
 }
 
 const recipientsOf = (movements: readonly Movement[]): readonly string[] => [
@@ -538,60 +695,107 @@ export interface Decided {
   readonly approves: boolean;
   /** Of each `any` of a policy that applies: the alternative that is taken, 0 for none. */
   readonly took: readonly number[];
+  /** What a refusal counts for if it is decided anew, and refuses by a rule. */
+  readonly counting: readonly LockoutNeed[];
 }
 
 /** What is decided. An approval leaves what it reserves in the ledger. */
 export function decide(policies: readonly Policy[], facts: Facts, ledger: Ledger, atMs: number): Decided {
-  if (ledger.isReleased(facts)) return { approves: false, took: [] };
+  if (ledger.isReleased(facts)) return { approves: false, took: [], counting: [] };
   const search = new Search({ facts, ledger, atMs });
   const took: number[] = [];
-  let [covered, refused] = [false, false];
+  let [covered, refused, counts] = [false, false, false];
   for (const policy of policies.toSorted((a, b) => (a.policy < b.policy ? -1 : 1))) {
     if (policy.callback !== facts.kind) continue;
     const of = { facts, ledger, atMs, approvals: policy.movements };
     const met = meets(policy.when, of);
     if (met === 'no') continue;
-    if (met === 'some') refused ||= policy.rules.some(({ observe }) => observe !== true);
+    if (met === 'some' && policy.rules.some(({ observe }) => observe !== true)) {
+      refused = true;
+      counts = true;
+    }
+    const broken = met === 'unknown' && lacksPrice(policy.when, of);
     for (const entry of policy.rules) {
-      const found = came(entry, of, { policy: policy.policy, around: [] }, false);
+      const place = { policy: policy.policy, around: [], observes: entry.observe === true, broken };
+      const found = came(entry, of, place, false);
       if (found === 'absent') continue;
-      const numbers = found === 'fails' ? [0] : found.needs.map((need) => search.find(need, false));
+      const results = found.needs.map((need) => search.find(need));
+      const numbers = found.fails ? [0] : results.map(({ number }) => number);
       if ('any' in entry) took.push(...numbers);
       if (entry.observe === true) continue;
       if (numbers.includes(0)) refused = true;
-      else covered ||= met === 'yes' && found !== 'fails' && found.sure;
+      else covered ||= met === 'yes' && !found.fails && found.sure;
+      counts ||= (found.fails && found.counts) || results.some((each) => each.counts);
     }
   }
   const approves = covered && !refused;
   if (approves) search.reserve();
-  return { approves, took };
+  return { approves, took, counting: !approves && counts ? search.lockouts : [] };
 }
 
-type Found = Exclude<Need, { readonly kind: 'one' }>;
+/** A refusal that was decided anew, by a rule. */
+export function countRefusal({ counting }: Decided, facts: Facts, ledger: Ledger, atMs: number): void {
+  ledger.lockouts.refuse(counting, subjectOf(facts), atMs);
+}
+
+type Found = Exclude<Need, { readonly kind: 'one' | 'broken' | 'lockout' }>;
 type CountNeed = Extract<Need, { readonly kind: 'sum' | 'distinct' }>;
+
+/** What is found for a need. `number`: of the alternative that is taken; 0 if it does not hold. */
+interface Result {
+  readonly number: number;
+  /** Whether it refuses for a reason of its own. */
+  readonly counts: boolean;
+}
 
 /** What the needs of one callback find, and what they would reserve. */
 class Search {
   readonly #case: Case;
   readonly #taken: Found[] = [];
+  /** Those that were looked at. */
+  readonly lockouts: LockoutNeed[] = [];
+  /** How many needs so far failed for no reason of their own. */
+  #broken = 0;
 
   constructor(of: Case) {
     this.#case = of;
+  }
+
+  find(need: Need): Result {
+    const before = this.#broken;
+    const number = this.#find(need, false);
+    const isBroken = this.#broken > before || (need.kind === 'one' && need.broken);
+    return { number, counts: number === 0 && !isBroken };
   }
 
   /**
    * Of alternatives, the first that holds is taken, and its number returned. Everything else is taken whether it
    * holds or not. Returns 0 for what does not hold.
    */
-  find(need: Need, isAlternative: boolean): number {
+  #find(need: Need, isAlternative: boolean): number {
+    if (need.kind === 'broken') {
+      const number = this.#find(need.need, isAlternative);
+      if (number === 0) this.#broken++;
+      return number;
+    }
+    if (need.kind === 'lockout') {
+      const { ledger, atMs } = this.#case;
+      this.lockouts.push(need);
+      const isLocked = ledger.lockouts.isLocked(need.key, atMs);
+      if (isLocked) this.#broken++;
+      return isLocked ? 0 : 1;
+    }
     if (need.kind !== 'one') {
       const holds = this.#holds(need, isAlternative);
+      const lacksList =
+        (need.kind === 'listed' || need.kind === 'aged') && !this.#case.ledger.lists.has(need.list);
+      if (lacksList) this.#broken++;
       this.#taken.push(need);
       return holds ? 1 : 0;
     }
     const taken = need.alternatives.find((alternative) => {
       const before = this.#taken.length;
-      const holds = alternative.needs.every((each) => this.find(each, true) > 0);
+      const holds = alternative.needs.every((each) => this.#find(each, true) > 0);
       if (!holds) this.#taken.length = before;
       return holds;
     });
