@@ -35,20 +35,25 @@ export function evaluate(release: Release | undefined, received: Callback, facts
     const callback = withMovements(read, policy.movements);
     const applies = proposal.test(policy, callback, facts);
     if (applies.state === 'unmet') continue;
-    const mode = policy.entries.some((entry) => entry.mode === 'enforce') ? 'enforce' : 'observe';
-    const named = { name: 'when', mode } as const;
     const failed = appliesByFailure(applies);
     const position: Position = { policy, changes: changes(applies), failed, isChoice: false };
-    if (applies.state === 'unclear') proposal.add(named, refuseUnclear(applies), position);
-    if (applies.state === 'unknown') proposal.addUnknown(named, applies, position);
+    if (applies.state === 'unclear') proposal.add(whenOf(policy), refuseUnclear(applies), position);
+    if (applies.state === 'unknown') proposal.addUnknown(whenOf(policy), applies, position);
+    const known: Known = { callback, facts };
     for (const entry of policy.entries) {
-      const standing = judge(proposal, entry, { callback, facts }, position);
+      const standing = judge(proposal, entry, known, position);
       const isCertain = applies.state === 'met' && standing.state === 'holds' && standing.covers;
       if (isCertain && entry.mode === 'enforce') proposal.cover();
     }
   }
   return proposal.build();
 }
+
+/** The conditions of a policy, as a result names them. */
+const whenOf = ({ entries }: CompiledPolicy): Named => ({
+  name: 'when',
+  mode: entries.some(({ mode }) => mode === 'enforce') ? 'enforce' : 'observe',
+});
 
 /** Where an entry is. */
 interface Position {
@@ -89,6 +94,20 @@ function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, ou
   const applies = proposal.test(entry, known.callback, known.facts);
   // Most rules have no conditions, and this is the hot path: no objects for them.
   if (applies === MET && !('group' in entry)) return judgeRule(proposal, entry, known, outer);
+  return judgeTested(proposal, { entry, applies }, known, outer);
+}
+
+interface TestedEntry {
+  readonly entry: CompiledEntry;
+  readonly applies: Tested;
+}
+
+function judgeTested(
+  proposal: ProposalBuilder,
+  { entry, applies }: TestedEntry,
+  known: Known,
+  outer: Position,
+): Standing {
   const position = {
     policy: outer.policy,
     changes: outer.changes || changes(applies),
@@ -293,7 +312,8 @@ class ProposalBuilder {
     if (isChoice) this.#outcomes.set(result, { ...outcome, afresh, failed });
     else this.#decide(result, afresh, failed, policy);
     if (verdict === 'claim' && !isChoice) {
-      this.#claim(result, { ...outcome, afresh, failed }, mode === 'enforce', policy.final);
+      const decides = mode === 'enforce';
+      this.#claim(outcome.claims, { result, decides, final: policy.final, afresh }, failed);
     }
     return result;
   }
@@ -308,13 +328,12 @@ class ProposalBuilder {
   }
 
   #claim(
-    result: number,
-    { claims = [], afresh = false, failed }: RuleOutcome,
-    decides: boolean,
-    final: boolean,
+    claims: RuleOutcome['claims'],
+    standing: Pick<Claim, 'result' | 'decides' | 'final' | 'afresh'>,
+    failed: boolean,
   ): void {
-    for (const claim of claims) {
-      this.#claims.push({ ...claim, result, decides, final, afresh, ...(failed === true ? { failed } : {}) });
+    for (const claim of claims ?? []) {
+      this.#claims.push(failed ? { ...claim, ...standing, failed } : { ...claim, ...standing });
       if ('values' in claim) this.#values += claim.values.length;
       if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
     }
@@ -372,7 +391,8 @@ class ProposalBuilder {
       else {
         const outcome = this.#outcomes.get(requirement);
         if (outcome !== undefined) {
-          this.#claim(requirement, outcome, false, final);
+          const { claims, afresh = false, failed = false } = outcome;
+          this.#claim(claims, { result: requirement, decides: false, final, afresh }, failed);
         }
       }
     }

@@ -110,8 +110,8 @@ rules:
     return {
       judgesAmounts: approvals === undefined ? 'all' : 'approvals',
       evaluate: (callback) => {
-        const [first, ...others] = amountsOf(callback, approvals).map((moved) => judge(moved, bounds));
-        if (first !== undefined) return allOf([first, ...others]);
+        const judged = allOf(amountsOf(callback, approvals).map((moved) => judge(moved, bounds)));
+        if (judged !== undefined) return judged;
         return min === undefined || approvals !== undefined
           ? pass(`it ${approvals === undefined ? 'moves' : 'approves'} no amount`)
           : refuse('it moves no amount, and the rule has a minimum');

@@ -238,7 +238,8 @@ export function groupCounts(
     counter,
     isByAddress: compiled.to !== -1,
     owner,
-    countsOf: (callback, paid, facts, asset) => countsOf(compiled, callback, paid, { ...facts, asset }),
+    countsOf: (callback, paid, facts, asset) =>
+      countsOf(compiled, callback, { paid, ownGroup: facts.group, asset }),
   };
 }
 
@@ -298,11 +299,16 @@ interface Compiled {
   readonly onlyKey: string;
 }
 
+interface CountedFor {
+  readonly paid: readonly string[];
+  readonly ownGroup: string | undefined;
+  readonly asset: string | undefined;
+}
+
 function countsOf(
   { per, to, counter, acrossGroup, onlyKey }: Compiled,
   callback: Callback,
-  paid: readonly string[],
-  { group: ownGroup, asset: symbol }: Pick<Facts, 'group'> & { readonly asset: string | undefined },
+  { paid, ownGroup, asset }: CountedFor,
 ): Counts | RuleOutcome {
   const { source } = callback;
   const group = acrossGroup ? ownGroup : undefined;
@@ -310,21 +316,21 @@ function countsOf(
     const because = `the source ${source} has no group in the settings, across which this rule counts`;
     return { ...refuse(because, { source }), afresh: true };
   }
-  const by: string[] = [];
-  const described: string[] = [];
+  let by: readonly string[] = NONE;
+  let text = '';
   const values: Record<string, string> = {};
   for (const member of per) {
-    const found = textsOf(callback, member, symbol);
+    const found = textsOf(callback, member, asset);
     const value = found[0];
     if (value === undefined) return refuse(`${member} is missing, by which this rule counts`, { member });
     const isTo = member === 'to';
     if (found.length > 1 && !isTo) return refuse(`${member} has several values`, { member });
-    by.push(value);
-    described.push(formatMember(member, isTo ? paid : found));
+    by = [...by, value];
+    text += `${text === '' ? '' : ', '}${formatMember(member, isTo ? paid : found)}`;
     values[member] = isTo ? paid.join(' ') : value;
   }
   if (group !== undefined) {
-    described.push(`group ${group}`);
+    text += `${text === '' ? '' : ', '}group ${group}`;
     values['group'] = group;
   }
   const countFor = (each: readonly string[]) => ({
@@ -334,7 +340,7 @@ function countsOf(
   return {
     counts: to === -1 ? [countFor(by)] : paid.map((address) => countFor(by.with(to, address))),
     group,
-    text: described.join(', ') || `source ${source}`,
+    text: text === '' ? `source ${source}` : text,
     values,
   };
 }

@@ -141,8 +141,8 @@ rules:
       compared: { members, effect: 'is unknown again' },
       judgesAmounts: 'all',
       evaluate: (callback) => {
-        const [first, ...others] = amountsOf(callback).map((moved) => judge(callback, moved, firstUse));
-        return first === undefined ? pass('it moves no amount') : allOf([first, ...others]);
+        const judged = allOf(amountsOf(callback).map((moved) => judge(callback, moved, firstUse)));
+        return judged ?? pass('it moves no amount');
       },
     };
   },

@@ -208,12 +208,11 @@ export function bothValid(one: Validity, other: Validity | undefined): Validity 
 }
 
 /**
- * The outcome of a rule that judges several parts, all of which must hold. Values of one name are joined with
- * blanks.
+ * The outcome of a rule that judges several parts, all of which must hold; undefined if there are none. Values of
+ * one name are joined with blanks.
  */
-export function allOf(parts: readonly [RuleOutcome, ...RuleOutcome[]]): RuleOutcome {
-  const [first, ...others] = parts;
-  if (others.length === 0) return first;
+export function allOf(parts: readonly RuleOutcome[]): RuleOutcome | undefined {
+  if (parts.length < 2) return parts[0];
   const usesPrices = parts.some((part) => part.usesPrices === true);
   const refused = parts.find(({ verdict }) => verdict === 'refuse');
   if (refused !== undefined) return { ...refused, usesPrices };

@@ -179,11 +179,13 @@ function judge(callback: Callback, facts: Facts, limit: Limit): RuleOutcome {
     const { price, valid, values: found } = priced;
     valued.push({ ...moved, price, valid, found, value: valueAt(amount, price) });
   }
-  const groups = limit.isPerAsset ? valued.map((each) => [each] as const) : [valued];
-  const [first, ...others] = groups.map((group) => judgeSum(callback, facts, group, limit));
-  if (first !== undefined && valued.length > 0) return allOf([first, ...others]);
+  const groups = limit.isPerAsset || valued.length === 0 ? valued.map((each) => [each]) : [valued];
   const because = `it ${limit.approvals === undefined ? 'moves' : 'approves'} no amount`;
-  return limit.counter?.lacking(callback, facts) ?? pass(because);
+  return (
+    allOf(groups.map((group) => judgeSum(callback, facts, group, limit))) ??
+    limit.counter?.lacking(callback, facts) ??
+    pass(because)
+  );
 }
 
 /** Judges the sum of values. */

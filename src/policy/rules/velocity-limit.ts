@@ -96,14 +96,13 @@ rules:
           }
           if (!bySymbol) return claim(byAddress ? valuesOf(callback, 'to') : [], {});
           const moved = Map.groupBy(movedTo(callback), ({ symbol }) => symbol);
-          const [first, ...others] = [...moved].map(([symbol, movements]) =>
+          const claims = [...moved].map(([symbol, movements]) =>
             claim(
               movements.map(({ to }) => to),
               { symbol },
             ),
           );
-          if (first !== undefined) return allOf([first, ...others]);
-          return counter.lacking(callback, facts) ?? pass('it moves no asset');
+          return allOf(claims) ?? counter.lacking(callback, facts) ?? pass('it moves no asset');
         },
       }
     );

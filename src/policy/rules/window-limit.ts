@@ -113,18 +113,14 @@ rules:
         ...counter.check,
         judgesAmounts: approvals === undefined ? 'all' : 'approvals',
         evaluate: (callback, facts) => {
-          const [first, ...others] = amountsOf(callback, approvals).map(
-            ({ symbol, amount, text, payouts }) => {
-              const limit = maxFor(symbol);
-              if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
-              if (amount === 'unlimited') return refuse('the amount is unlimited');
-              const counted = { total: amount, text, payouts, symbol };
-              return counter.claim(callback, counted, limit, facts);
-            },
-          );
-          if (first !== undefined) return allOf([first, ...others]);
+          const claims = amountsOf(callback, approvals).map(({ symbol, amount, text, payouts }) => {
+            const limit = maxFor(symbol);
+            if (limit === undefined) return refuse(`${symbol} is not in the table`, { symbol });
+            if (amount === 'unlimited') return refuse('the amount is unlimited');
+            return counter.claim(callback, { total: amount, text, payouts, symbol }, limit, facts);
+          });
           const because = `it ${approvals === undefined ? 'moves' : 'approves'} no amount`;
-          return counter.lacking(callback, facts) ?? pass(because);
+          return allOf(claims) ?? counter.lacking(callback, facts) ?? pass(because);
         },
       }
     );

@@ -142,14 +142,10 @@ async function runSettlement(
   const reply = await run(
     parts.connection,
     script,
-    [
-      keys.control,
-      subject,
-      keys.journal,
-      keys.lists,
-      ...request.claims.flatMap((claim) => claimKeys(keys, request.subject, claim)),
-    ],
-    [...head, ...settleArguments(parts, request, expected)],
+    [keys.control, subject, keys.journal, keys.lists].concat(
+      request.claims.flatMap((claim) => claimKeys(keys, request.subject, claim)),
+    ),
+    head.concat(settleArguments(parts, request, expected), request.claims.flatMap(claimArguments)),
   );
   const requestKey = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
   const result = readSettled(reply, expectOwnReply(parts, requestKey));
@@ -209,6 +205,7 @@ function decisionOf([, , id, verdictText, codeText, claims]: z.output<typeof dec
   return { id, atMs: atMsOf(id), verdict: verdictText, code: codeText, claims: readClaims(claims) };
 }
 
+/** Those before the claims. */
 function settleArguments(parts: RedisParts, request: SettleStep, expected: ExpectedCopy): string[] {
   return [
     String(parts.retention.subjectsMs),
@@ -230,7 +227,6 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     request.scheme,
     flag(request.refusalCounts),
     request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
-    ...request.claims.flatMap(claimArguments),
   ];
 }
 

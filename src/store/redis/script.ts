@@ -46,11 +46,13 @@ export async function run(
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> {
-  const rest = [keys.length, ...keys, ...args];
+  // A decision has up to several hundred arguments, which `concat` copies faster than `...` does.
+  const callWith = (name: string, head: readonly (string | number)[]): Promise<unknown> =>
+    connection.call(name, head.concat(keys, args));
   try {
-    return await connection.call('evalsha', [script.sha, ...rest]);
+    return await callWith('evalsha', [script.sha, keys.length]);
   } catch (thrown) {
     if (!isUnknownScript(thrown)) throw thrown;
-    return connection.call('eval', [script.source, ...rest]);
+    return callWith('eval', [script.source, keys.length]);
   }
 }
