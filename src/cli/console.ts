@@ -1,15 +1,13 @@
 import { originOf } from '../compose/console.ts';
 import { ROLES, type Role } from '../console/page.ts';
 import { createInvitations } from '../console/sign-in/invitations.ts';
-import { type Member, type People, createPeople } from '../console/sign-in/people.ts';
+import { INVITATION_MAX_MS, type Member, createPeople, newMember } from '../console/sign-in/people.ts';
 import { createSessions } from '../console/sign-in/sessions.ts';
 import { CountersignError } from '../errors.ts';
 import { durationMs } from '../policy/rules/parameter.ts';
 import type { Call, CommandRow } from './command.ts';
 import { columns, counted, isoTime, printable } from './print.ts';
 import type { Session } from './session.ts';
-
-const MOST_MS = 30 * 86_400_000;
 
 export const consoleInvite: CommandRow = {
   path: 'console invite',
@@ -30,12 +28,12 @@ export const consoleInvite: CommandRow = {
     const { origin } = passkeySettings(session);
     const roles = rolesOf(call);
     const keepMs = keepOf(call);
-    const store = await session.store();
-    const member = await createPeople(store).find(name);
+    const { people, invitations } = await openPeople(session);
+    const member = await people.find(name);
     if (member === undefined && roles.length === 0) {
       throw new CountersignError('USAGE', `${name} is new. Give --role: ${ROLES.join(', ')}`);
     }
-    const token = await createInvitations(store, session.clock).create({ name, roles, keepMs });
+    const token = await invitations.create({ name, roles, keepMs });
     const link = `${origin}/console/invite/${token}`;
     const expires = isoTime(session.clock() + keepMs);
     const may = roles.length === 0 ? (member?.roles ?? []) : roles;
@@ -53,8 +51,9 @@ export const consolePeople: CommandRow = {
   summary: 'Show who has a passkey for the console: roles, passkeys, sessions and last sign-in.',
   example: 'console people',
   async run(session) {
-    const people = await createPeople(await session.store()).all();
-    const rows = people.map((member) => [
+    const { people } = await openPeople(session);
+    const members = await people.all();
+    const rows = members.map((member) => [
       printable(member.name),
       member.roles.join(', '),
       counted(member.passkeys.length, 'passkey'),
@@ -65,7 +64,7 @@ export const consolePeople: CommandRow = {
       rows.length === 0
         ? 'Nobody has a passkey. Invite somebody with `countersign console invite`.'
         : columns(rows),
-      people.map(memberJson),
+      members.map(memberJson),
     );
     return 0;
   },
@@ -73,15 +72,29 @@ export const consolePeople: CommandRow = {
 
 export const consoleRemove: CommandRow = {
   path: 'console remove',
-  summary: 'Remove a person from the console: the passkeys no longer work, and all sessions end.',
+  summary:
+    'Remove a person from the console: the passkeys and open invitations no longer work, and all sessions end.',
   example: 'console remove ada',
-  define: (command) => command.argument('<name>', 'a name that `console people` prints'),
+  define: (command) =>
+    command.argument('<name>', 'a name that `console people` prints, or of somebody who was only invited'),
   async run(session, call) {
-    const { people, sessions } = await openPeople(session);
-    const member = await known(people, call);
-    await sessions.endAll(member.name);
-    await people.remove(member.name);
-    session.print(`Removed ${printable(member.name)}.`, memberJson(member));
+    const [name = ''] = call.arguments;
+    const { people, sessions, invitations } = await openPeople(session);
+    if ((await people.find(name)) === undefined && !(await invitations.isInvited(name))) {
+      throw new CountersignError(
+        'NOT_FOUND',
+        `${name} has neither a passkey for the console nor an open invitation. \`countersign console people\` ` +
+          'lists who has a passkey',
+      );
+    }
+    await sessions.endAll(name);
+    const member = await people.remove(name);
+    session.print(
+      member === undefined
+        ? `Ended the invitations of ${printable(name)}, who had no passkey.`
+        : `Removed ${printable(name)}. Invitations from before no longer work.`,
+      memberJson(member ?? newMember(name, [])),
+    );
     return 0;
   },
 };
@@ -92,8 +105,9 @@ export const consoleSignOut: CommandRow = {
   example: 'console sign-out ada',
   define: (command) => command.argument('<name>', 'a name that `console people` prints'),
   async run(session, call) {
+    const [given = ''] = call.arguments;
     const { people, sessions } = await openPeople(session);
-    const { name } = await known(people, call);
+    const { name } = known(given, await people.find(given));
     const ended = await sessions.endAll(name);
     session.print(`Ended ${counted(ended, 'session')} of ${printable(name)}.`, { name, ended });
     return 0;
@@ -123,7 +137,7 @@ function rolesOf(call: Call): readonly Role[] {
 function keepOf(call: Call): number {
   const written = call.option('expires') ?? '';
   const keepMs = durationMs(written);
-  if (keepMs !== undefined && keepMs > 0 && keepMs <= MOST_MS) return keepMs;
+  if (keepMs !== undefined && keepMs > 0 && keepMs <= INVITATION_MAX_MS) return keepMs;
   throw new CountersignError(
     'USAGE',
     `--expires ${written} is not valid. Write a duration such as 24h, at most 30d`,
@@ -132,14 +146,16 @@ function keepOf(call: Call): number {
 
 async function openPeople(session: Session) {
   const store = await session.store();
-  const people = createPeople(store);
+  const people = createPeople(store, session.clock);
   const bounds = { idleMs: 0, lifeMs: 0 };
-  return { people, sessions: createSessions(store, people, bounds, session.clock) };
+  return {
+    people,
+    sessions: createSessions(store, people, bounds, session.clock),
+    invitations: createInvitations(store, people, session.clock),
+  };
 }
 
-async function known(people: People, call: Call): Promise<Member> {
-  const [name = ''] = call.arguments;
-  const member = await people.find(name);
+function known(name: string, member: Member | undefined): Member {
   if (member !== undefined) return member;
   throw new CountersignError(
     'NOT_FOUND',

@@ -55,9 +55,9 @@ async function openPasskeys(
   const { createPasskeys } = await import('../console/sign-in/passkeys.ts');
   const { host } = settings;
   const origin = originOf(settings);
-  const people = createPeople(store);
+  const people = createPeople(store, clock);
   const sessions = createSessions(store, people, SESSION_BOUNDS, clock);
-  const invitations = createInvitations(store, clock);
+  const invitations = createInvitations(store, people, clock);
   const secure = origin.startsWith('https:');
   return {
     passkeys: createPasskeys({ host, origin, store, people, sessions, invitations, clock }),

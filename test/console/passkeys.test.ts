@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createInvitations } from '../../src/console/sign-in/invitations.ts';
 import { createPasskeys } from '../../src/console/sign-in/passkeys.ts';
-import { createPeople } from '../../src/console/sign-in/people.ts';
+import { type AccessStore, type Member, createPeople } from '../../src/console/sign-in/people.ts';
 import { createSessions } from '../../src/console/sign-in/sessions.ts';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { type Over, createAuthenticator } from './authenticator.ts';
@@ -11,20 +11,26 @@ const MINUTE_MS = 60_000;
 const BOUNDS = { idleMs: 30 * MINUTE_MS, lifeMs: 12 * 60 * MINUTE_MS };
 const REFUSED = { code: 'SIGN_IN_REFUSED' };
 
+const withoutCounters = (member: Member): Member => ({
+  ...member,
+  passkeys: member.passkeys.map((each) => ({ ...each, counter: 0 })),
+});
+
 describeOnBothStores('passkeys', (host) => {
   async function opened() {
     const { store } = await host.start();
     let nowMs = Date.UTC(2026, 2, 2, 10);
     const clock = (): number => nowMs;
-    const people = createPeople(store);
+    const people = createPeople(store, clock);
     const sessions = createSessions(store, people, BOUNDS, clock);
-    const invitations = createInvitations(store, clock);
+    const invitations = createInvitations(store, people, clock);
     const passkeys = createPasskeys({ ...SITE, store, people, sessions, invitations, clock });
     const device = createAuthenticator(SITE);
     const invite = (name = 'ada', keepMs = 60 * MINUTE_MS): Promise<string> =>
       invitations.create({ name, roles: ['operate'], keepMs });
     return {
       store,
+      clock,
       people,
       sessions,
       invitations,
@@ -80,6 +86,67 @@ describeOnBothStores('passkeys', (host) => {
     const both = await Promise.allSettled([passkeys.signIn(answer), passkeys.signIn(answer)]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     await expect(passkeys.signIn(answer)).rejects.toMatchObject(REFUSED);
+  });
+
+  it.each([
+    ['a copy of the passkey, whose counter is behind', 50, 100],
+    ['a copy of the passkey with the same counter', 100, 100],
+    ['a copy of the passkey without a counter', 0, 100],
+  ])('let %s not in while the person signs in', async (_name, behind, ahead) => {
+    const { enrolled, store, clock, people, sessions, invitations, passkeys, device, signIn } =
+      await opened();
+    await enrolled('ada', device);
+    const options = await passkeys.signInOptions();
+    const copied = device.signIn(options, { counter: behind });
+    // Both are verified against the same counter: the person's own is written just before that of the copy.
+    let before: (() => Promise<unknown>) | undefined = () => signIn({ counter: ahead });
+    const slow: AccessStore = {
+      access: (id) => store.access(id),
+      async changeAccess(change) {
+        const first = change.id.startsWith('person:') ? before : undefined;
+        if (first !== undefined) before = undefined;
+        await first?.();
+        return store.changeAccess(change);
+      },
+    };
+    const parts = { ...SITE, store: slow, people: createPeople(slow, clock), sessions, invitations, clock };
+    // A passkey without a counter has 0 for ever: here it had, until the person's own device began to count.
+    if (behind === 0) await people.change('ada', (member) => member && withoutCounters(member));
+    await expect(createPasskeys(parts).signIn(copied)).rejects.toMatchObject(REFUSED);
+    expect(before).toBeUndefined();
+    const ada = await people.find('ada');
+    expect(ada?.passkeys).toMatchObject([{ counter: ahead }]);
+    expect(ada?.sessions).toHaveLength(2);
+  });
+
+  it('of a passkey that was taken from its person meanwhile let nobody in', async () => {
+    const { enrolled, store, clock, people, sessions, invitations, passkeys, device } = await opened();
+    await enrolled();
+    const answer = device.signIn(await passkeys.signInOptions());
+    for (const takeAway of [
+      () => people.change('ada', (member) => member && { ...member, passkeys: [] }),
+      () => people.remove('ada'),
+    ]) {
+      let before: (() => Promise<unknown>) | undefined = takeAway;
+      const slow: AccessStore = {
+        access: (id) => store.access(id),
+        async changeAccess(change) {
+          const first = before;
+          before = undefined;
+          await first?.();
+          return store.changeAccess(change);
+        },
+      };
+      const parts = { ...SITE, store: slow, people: createPeople(slow, clock), sessions, invitations, clock };
+      await expect(createPasskeys(parts).signIn(answer)).rejects.toMatchObject(REFUSED);
+    }
+  });
+
+  it('let a person in whose passkey has no counter, again and again', async () => {
+    const { enrolled, signIn, people } = await opened();
+    await enrolled();
+    await people.change('ada', (member) => member && withoutCounters(member));
+    for (let time = 0; time < 2; time++) expect(await signIn({ counter: 0 })).toMatchObject({ name: 'ada' });
   });
 
   it('let nobody in by an answer that comes too late', async () => {
@@ -170,6 +237,86 @@ describeOnBothStores('passkeys', (host) => {
     await enrolled('ada', createAuthenticator(SITE));
     expect(await sessions.personOf(token)).toBeUndefined();
     await expect(signIn()).rejects.toMatchObject(REFUSED);
+  });
+
+  it.each(['invited', 'enrolled', 'invited and removed before'])(
+    'an invitation from before the removal of somebody who was %s lets nobody in, then or later',
+    async (state) => {
+      const { enrolled, invite, people, passkeys, device } = await opened();
+      if (state !== 'invited') await enrolled();
+      if (state === 'invited and removed before') await people.remove('ada');
+      const [token, other] = [await invite(), await invite('eve')];
+      const answer = device.enrol(await passkeys.enrolmentOptions(token));
+      await people.remove('ada');
+      const refusesIt = async (): Promise<void> => {
+        expect(await passkeys.invitation(token)).toBeUndefined();
+        await expect(passkeys.enrolmentOptions(token)).rejects.toMatchObject(REFUSED);
+        await expect(passkeys.enrol(token, answer)).rejects.toMatchObject(REFUSED);
+      };
+      await refusesIt();
+      expect(await people.find('ada')).toBeUndefined();
+      expect(await people.all()).toEqual([]);
+      // Invitations of others, and later ones, are as good as before.
+      expect(await passkeys.invitation(other)).toMatchObject({ name: 'eve' });
+      expect(await enrolled('ada', createAuthenticator(SITE))).toMatchObject({ name: 'ada' });
+      await refusesIt();
+      expect((await people.find('ada'))?.passkeys).toHaveLength(1);
+      expect(await people.all()).toMatchObject([{ name: 'ada' }]);
+    },
+  );
+
+  it('a removal is remembered for longer than any invitation lives, and works again after that', async () => {
+    const { invite, invitations, people, advance } = await opened();
+    const day = 24 * 60 * MINUTE_MS;
+    await people.remove('ada');
+    const token = await invite('ada', 30 * day);
+    advance(29 * day);
+    expect(await invitations.find(token)).toMatchObject({ name: 'ada' });
+    await people.remove('ada');
+    expect(await invitations.find(token)).toBeUndefined();
+    await expect(invite('ada', 30 * day + 1)).rejects.toMatchObject({ code: 'USAGE' });
+  });
+
+  it.each(['before the invitation is used up', 'while the passkey is written'])(
+    'a removal %s lets nobody in',
+    async (when) => {
+      const { store, clock, people, sessions, invite, device } = await opened();
+      let armed = false;
+      // Removes the person just before the store is asked for the change that `when` names.
+      const slow: AccessStore = {
+        access: (id) => store.access(id),
+        async changeAccess(change) {
+          const isIt = when.startsWith('before') ? /^invitation:/ : /^person:/;
+          if (armed && isIt.test(change.id)) {
+            armed = false;
+            await people.remove('ada');
+          }
+          return store.changeAccess(change);
+        },
+      };
+      const racing = createPeople(slow, clock);
+      const invitations = createInvitations(slow, racing, clock);
+      const parts = { ...SITE, store: slow, people: racing, sessions, invitations, clock };
+      const passkeys = createPasskeys(parts);
+      const token = await invite();
+      const answer = device.enrol(await passkeys.enrolmentOptions(token));
+      armed = true;
+      await expect(passkeys.enrol(token, answer)).rejects.toMatchObject(REFUSED);
+      expect(armed).toBe(false);
+      expect(await people.find('ada')).toBeUndefined();
+    },
+  );
+
+  it('an invitation for a further passkey makes nobody who was removed a person without roles', async () => {
+    const { enrolled, people, invitations, passkeys } = await opened();
+    await enrolled();
+    await people.remove('ada');
+    // As it is made by a command that still saw ada.
+    const token = await invitations.create({ name: 'ada', roles: [], keepMs: MINUTE_MS });
+    const device = createAuthenticator(SITE);
+    const answer = device.enrol(await passkeys.enrolmentOptions(token));
+    await expect(passkeys.enrol(token, answer)).rejects.toMatchObject(REFUSED);
+    expect(await people.find('ada')).toBeUndefined();
   });
 
   it('a session ends by time, by sign-out and by command', async () => {

@@ -4,6 +4,7 @@ import { readPem } from '../../compose/tls.ts';
 import { createPeople } from '../../console/sign-in/people.ts';
 import type { Settings } from '../../settings/schema.ts';
 import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../values/clock.ts';
 import { counted } from '../print.ts';
 import type { Finding } from './finding.ts';
 
@@ -11,12 +12,13 @@ import type { Finding } from './finding.ts';
 export async function checkConsole(
   { console, ops }: Settings,
   store: Store | undefined,
+  clock: Clock,
 ): Promise<readonly Finding[]> {
   if (console === undefined) return [];
   const { passkeys, proxy } = console;
   return [
     ...(passkeys === undefined ? [] : [checkOrigin(originOf(passkeys), ops)]),
-    ...(passkeys === undefined || store === undefined ? [] : [await whoHasPasskeys(store)]),
+    ...(passkeys === undefined || store === undefined ? [] : [await whoHasPasskeys(store, clock)]),
     ...(proxy === undefined ? [] : [whoIsNamed(proxy)]),
   ];
 }
@@ -49,8 +51,8 @@ function checkOrigin(origin: string, { tls, port }: Settings['ops']): Finding {
 const coversHost = (file: string, host: string): boolean =>
   new X509Certificate(readPem(file, 'ops.tls.certificate')).checkHost(host) !== undefined;
 
-async function whoHasPasskeys(store: Store): Promise<Finding> {
-  const people = await createPeople(store).all();
+async function whoHasPasskeys(store: Store, clock: Clock): Promise<Finding> {
+  const people = await createPeople(store, clock).all();
   return people.length === 0
     ? ok('nobody has a passkey yet; invite somebody with `countersign console invite NAME --role operate`')
     : ok(

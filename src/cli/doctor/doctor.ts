@@ -42,7 +42,7 @@ async function runChecks(session: Session): Promise<readonly Finding[]> {
   const { findings: found, store } = await checkStore(session, settings);
   try {
     findings.push(...found, ...(await guarded('policies', () => checkPolicies(settings, store))));
-    findings.push(...(await guarded('console', () => checkConsole(settings, store))));
+    findings.push(...(await guarded('console', () => checkConsole(settings, store, session.clock))));
   } finally {
     await store?.close();
   }

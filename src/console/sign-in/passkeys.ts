@@ -81,7 +81,7 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
       const challenge = await challenges.take(response, 'sign-in');
       if (member === undefined || passkey === undefined) throw refused('the passkey is not known here');
       const counter = await verifySignIn({ host, origin }, response, challenge, passkey);
-      await people.change(member.name, (now) => now && withCounter(now, passkey.id, counter));
+      await people.change(member.name, (now) => withCounter(now, passkey.id, counter));
       return { name: member.name, token: await sessions.start(member.name) };
     },
     invitation: (token) => invitations.find(token),
@@ -111,8 +111,12 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
       const { challenge, rest: handle } = await challenges.takeWith(response, purpose);
       const passkey = await verifyEnrolment({ host, origin }, response, challenge, parts.clock());
       // Last, so that a mistake of the browser leaves the invitation as it is.
-      const { name, roles } = await usable(invitations.take(token));
-      await people.change(name, (member) => {
+      const { name, roles, removalMs } = await usable(invitations.take(token));
+      await people.change(name, (member, lastRemovalMs) => {
+        if (removalMs < lastRemovalMs) throw refused(INVITATION_OVER);
+        if (member === undefined && roles.length === 0) {
+          throw refused(`${name} was removed. Ask for an invitation with a role`);
+        }
         const before = member ?? { ...newMember(name, roles), handle };
         if (before.handle !== handle) throw refused('somebody else has used the invitation meanwhile');
         return {
@@ -129,8 +133,10 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
 async function usable(found: Promise<Invitation | undefined>): Promise<Invitation> {
   const invitation = await found;
   if (invitation !== undefined) return invitation;
-  throw refused('the invitation was used, or is over. Ask for another one');
+  throw refused(INVITATION_OVER);
 }
+
+const INVITATION_OVER = 'the invitation was used, or is over. Ask for another one';
 
 function refused(because: string): CountersignError {
   return new CountersignError('SIGN_IN_REFUSED', `You are not signed in: ${because}`);
@@ -187,7 +193,7 @@ function clientData({ response }: Response): { readonly challenge: string } {
 
 type Site = Pick<PasskeyParts, 'host' | 'origin'>;
 
-/** Resolves with the new counter. A counter that does not grow tells of a copied passkey. */
+/** Resolves with the new counter. */
 async function verifySignIn(
   { host, origin }: Site,
   response: Response,
@@ -231,7 +237,18 @@ async function verifyEnrolment(
   return { id, publicKey: Buffer.from(publicKey).toString('base64url'), counter, transports, createdAtMs };
 }
 
-const withCounter = (member: Member, id: string, counter: number): Member => ({
-  ...member,
-  passkeys: member.passkeys.map((each) => (each.id === id ? { ...each, counter } : each)),
-});
+/**
+ * A counter that does not grow tells of a copied passkey; many devices have none, which is 0. The signature was
+ * verified against an earlier state: another sign-in, or a removal, may have come in between.
+ */
+function withCounter(member: Member | undefined, id: string, counter: number): Member {
+  const passkey = member?.passkeys.find((each) => each.id === id);
+  if (member === undefined || passkey === undefined) throw refused('the passkey is not known here');
+  if (counter <= passkey.counter && (counter !== 0 || passkey.counter !== 0)) {
+    throw refused('the counter of the passkey did not grow, as if there were a copy of it');
+  }
+  return {
+    ...member,
+    passkeys: member.passkeys.map((each) => (each.id === id ? { ...each, counter } : each)),
+  };
+}

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import type { AccessRecord, Store } from '../../store/store.ts';
+import type { Clock } from '../../values/clock.ts';
 import { jsonOrText } from '../../values/text.ts';
 import { ROLES, type Role } from '../page.ts';
 
@@ -30,6 +31,19 @@ const memberShape = z.object({
 /** Somebody who was invited and has a passkey. */
 export type Member = Readonly<z.output<typeof memberShape>>;
 
+/** The last removal of a name, which is also kept beside a member who was invited again. */
+const removal = { removalMs: z.number().default(0) };
+/** What the store has of a name. */
+const recordShape = z.union([
+  memberShape.extend(removal),
+  z.object({ name: z.string(), ...removal }).transform(({ removalMs }) => ({ removalMs })),
+]);
+
+/** An invitation lasts at most this long. */
+export const INVITATION_MAX_MS = 30 * 86_400_000;
+/** Longer than any invitation from before the removal. */
+const REMOVAL_KEEP_MS = INVITATION_MAX_MS + 86_400_000;
+
 export interface People {
   find(name: string): Promise<Member | undefined>;
   /** The person with the user handle of a passkey. */
@@ -38,13 +52,22 @@ export interface People {
   all(): Promise<readonly Member[]>;
   /**
    * Changes the person as `change` says; undefined for somebody new. Resolves with the person then. Without
-   * a result of `change`, nothing is written.
+   * a result of `change`, nothing is written. `removalMs` is that of `lastRemovalMs`, in the same atomic step.
    */
   change(
     name: string,
-    change: (member: Member | undefined) => Member | undefined,
+    change: (member: Member | undefined, removalMs: number) => Member | undefined,
   ): Promise<Member | undefined>;
+  /**
+   * Removes the person, and ends the invitations of the name that were made before. Resolves with the person;
+   * undefined if nobody has a passkey by that name.
+   */
   remove(name: string): Promise<Member | undefined>;
+  /**
+   * When the name was removed last; 0 if it was not removed within the life of an invitation. It grows with
+   * each removal, also if the clock goes back. An invitation is good only after the last removal.
+   */
+  lastRemovalMs(name: string): Promise<number>;
 }
 
 /** Names can be longer than a key should be, and have any character. */
@@ -58,44 +81,19 @@ const PEOPLE_MAX = 1000;
 const ATTEMPTS_MAX = 5;
 const namesShape = z.array(z.string());
 
-export function createPeople(store: AccessStore): People {
+export function createPeople(store: AccessStore, clock: Clock): People {
   const idOf = (name: string): string => `person:${digest(name)}`;
 
-  async function read(name: string): Promise<{ readonly version: number; readonly member?: Member }> {
+  async function read(
+    name: string,
+  ): Promise<{ readonly version: number; readonly removalMs: number; readonly member?: Member }> {
     const record = await store.access(idOf(name));
-    if (record === undefined) return { version: 0 };
-    return { version: record.version, member: parsed(memberShape, record) };
+    if (record === undefined) return { version: 0, removalMs: 0 };
+    const { removalMs, ...member } = parsed(recordShape, record);
+    return { version: record.version, removalMs, ...('handle' in member && { member }) };
   }
 
-  async function names(): Promise<{ readonly version: number; readonly names: readonly string[] }> {
-    const record = await store.access(NAMES);
-    return record === undefined
-      ? { version: 0, names: [] }
-      : { version: record.version, names: parsed(namesShape, record) };
-  }
-
-  /** Repeats a change that somebody else's change came before. */
-  async function attempt<T>(work: () => Promise<{ readonly done: boolean; readonly value: T }>): Promise<T> {
-    for (let time = 0; time < ATTEMPTS_MAX; time++) {
-      const { done, value } = await work();
-      if (done) return value;
-    }
-    throw new CountersignError('BUSY', 'The people are being changed by somebody else. Try again');
-  }
-
-  const list = (name: string, isListed: boolean): Promise<void> =>
-    attempt(async () => {
-      const { version, names: before } = await names();
-      const others = before.filter((each) => each !== name);
-      const after = isListed ? [...others, name].sort() : others;
-      if (after.length > PEOPLE_MAX) {
-        throw new CountersignError('USAGE', `There are ${PEOPLE_MAX} people. Remove somebody first`);
-      }
-      if (isListed === before.includes(name)) return { done: true, value: undefined };
-      const change = { id: NAMES, expected: version, value: JSON.stringify(after), keepMs: 0 };
-      return { done: await store.changeAccess(change), value: undefined };
-    });
-
+  const listed = createNames(store);
   const people: People = {
     find: async (name) => (await read(name)).member,
     async findByHandle(handle) {
@@ -104,33 +102,78 @@ export function createPeople(store: AccessStore): People {
       return name?.handle === handle ? name : undefined;
     },
     async all() {
-      const { names: listed } = await names();
-      const found = await Promise.all(listed.map((name) => people.find(name)));
+      const names = await listed.all();
+      const found = await Promise.all(names.map((name) => people.find(name)));
       return found.filter((member) => member !== undefined);
     },
     change: (name, change) =>
       attempt(async () => {
-        const { version, member } = await read(name);
-        const changed = change(member);
+        const { version, removalMs, member } = await read(name);
+        const changed = change(member, removalMs);
         if (changed === undefined) return { done: true, value: member };
         if (member === undefined) {
-          await list(name, true);
+          await listed.set(name, true);
           const handle = { id: `handle:${digest(changed.handle)}`, expected: 0, value: name, keepMs: 0 };
           await store.changeAccess(handle);
         }
-        const record = { id: idOf(name), expected: version, value: JSON.stringify(changed), keepMs: 0 };
-        return { done: await store.changeAccess(record), value: changed };
+        const value = JSON.stringify({ ...changed, removalMs });
+        const done = await store.changeAccess({ id: idOf(name), expected: version, value, keepMs: 0 });
+        // Again, because a removal may have come in between.
+        if (done && member === undefined) await listed.set(name, true);
+        return { done, value: changed };
       }),
     remove: (name) =>
       attempt(async () => {
-        const { version, member } = await read(name);
-        if (member === undefined) return { done: true, value: undefined };
-        const done = await store.changeAccess({ id: idOf(name), expected: version, keepMs: 0 });
-        if (done) await list(name, false);
+        const { version, removalMs, member } = await read(name);
+        const value = JSON.stringify({ name, removalMs: Math.max(clock(), removalMs + 1) });
+        const record = { id: idOf(name), expected: version, value, keepMs: REMOVAL_KEEP_MS };
+        const done = await store.changeAccess(record);
+        if (done) {
+          await listed.set(name, false);
+          // The person may have been invited again meanwhile.
+          if ((await read(name)).member !== undefined) await listed.set(name, true);
+        }
         return { done, value: member };
       }),
+    lastRemovalMs: async (name) => (await read(name)).removalMs,
   };
   return people;
+}
+
+/** The names of all people, in one record. */
+function createNames(store: AccessStore) {
+  async function read(): Promise<{ readonly version: number; readonly names: readonly string[] }> {
+    const record = await store.access(NAMES);
+    return record === undefined
+      ? { version: 0, names: [] }
+      : { version: record.version, names: parsed(namesShape, record) };
+  }
+  return {
+    all: async () => (await read()).names,
+    set: (name: string, isListed: boolean): Promise<void> =>
+      attempt(async () => {
+        const { version, names: before } = await read();
+        const others = before.filter((each) => each !== name);
+        const after = isListed ? [...others, name].sort() : others;
+        if (after.length > PEOPLE_MAX) {
+          throw new CountersignError('USAGE', `There are ${PEOPLE_MAX} people. Remove somebody first`);
+        }
+        if (isListed === before.includes(name)) return { done: true, value: undefined };
+        const change = { id: NAMES, expected: version, value: JSON.stringify(after), keepMs: 0 };
+        return { done: await store.changeAccess(change), value: undefined };
+      }),
+  };
+}
+
+/** Repeats a change that somebody else's change came before. */
+export async function attempt<T>(
+  work: () => Promise<{ readonly done: boolean; readonly value: T }>,
+): Promise<T> {
+  for (let time = 0; time < ATTEMPTS_MAX; time++) {
+    const { done, value } = await work();
+    if (done) return value;
+  }
+  throw new CountersignError('BUSY', 'The people are being changed by somebody else. Try again');
 }
 
 /** A new person, without a passkey. */
