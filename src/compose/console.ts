@@ -98,16 +98,18 @@ export async function openConsole(
     readonly checks: CandidateProcesses;
   },
 ): Promise<Console> {
-  const [{ createPages }, { createReadingThread }] = await Promise.all([
+  const [{ createPages }, { createQueries, queried }, { createReadingThread }] = await Promise.all([
     import('../console/pages.ts'),
+    import('../console/queries.ts'),
     import('./console-reading.ts'),
   ]);
   const thread = createReadingThread({ store: settings.store, groups: groupsOf(settings) }, env);
+  const queries = createQueries();
   return {
     parts: {
       ...createPages({
         store,
-        reading: thread.reading,
+        reading: queried(thread.reading, queries),
         readiness,
         activity,
         simulate,
@@ -119,6 +121,7 @@ export async function openConsole(
         clock,
       }),
       ...entrance,
+      during: (asking, work) => queries.during(asking, work),
       // The follower hears of a freeze a moment later than the person who has frozen.
       async frozen() {
         const control = await store.control().catch(() => follower.control());

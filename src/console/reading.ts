@@ -6,7 +6,7 @@ import { type LimitsInUse, limitsInUse } from '../simulation/limits.ts';
 import type { JournalEntry, ListEntry, Lockout, Store } from '../store/store.ts';
 
 /*
- * What pages read. Queries that look at many entries are bounded, and run one after the other.
+ * What pages read. Queries that look at many entries are bounded. They run one after the other: see queries.ts.
  */
 
 /** The verbs of the store that pages use as they are. */
@@ -94,7 +94,6 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
 }
 
 export function createReading(store: ReadingStore, groupOf: (source: string) => string | undefined): Reading {
-  const inTurn = createQueue();
   const { control, document, entries, entry, history, journalSize, lists, order } = store;
   return {
     control,
@@ -105,31 +104,25 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     journalSize,
     lists,
     order,
-    search: (query, { most, ...bounds }) =>
-      inTurn(async () => {
-        const page = await searchJournal(store, { ...query, most, isOver: isOver(bounds) });
-        return { ...page, entries: page.entries.map(foundEntry) };
-      }),
-    about: (source, subject, most) =>
-      inTurn(async () =>
-        (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
-      ),
-    transaction: (decided) =>
-      inTurn(() => recordedTransaction(decided, (revision) => storedRelease(store, revision))),
-    limits: (sources, { most, ...bounds }) =>
-      inTurn(async () => {
-        const [release, prices, { nowMs }] = await Promise.all([
-          releaseInForce(store),
-          store.prices(),
-          store.health(),
-        ]);
-        const parts = { store, release, prices, groupOf, nowMs };
-        return limitsInUse(parts, { sources, entries: most, isOver: isOver(bounds) });
-      }),
-    listValues: (list, contains, rows, bounds) =>
-      inTurn(() => listValues(store, list, { contains, rows, bounds })),
-    listed: (list, wanted) => inTurn(() => listed(store, list, wanted)),
-    lockedOut: (sources, most) => inTurn(() => lockedOut(store, sources, most)),
+    async search(query, { most, ...bounds }) {
+      const page = await searchJournal(store, { ...query, most, isOver: isOver(bounds) });
+      return { ...page, entries: page.entries.map(foundEntry) };
+    },
+    about: async (source, subject, most) =>
+      (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
+    transaction: (decided) => recordedTransaction(decided, (revision) => storedRelease(store, revision)),
+    async limits(sources, { most, ...bounds }) {
+      const [release, prices, { nowMs }] = await Promise.all([
+        releaseInForce(store),
+        store.prices(),
+        store.health(),
+      ]);
+      const parts = { store, release, prices, groupOf, nowMs };
+      return limitsInUse(parts, { sources, entries: most, isOver: isOver(bounds) });
+    },
+    listValues: (list, contains, rows, bounds) => listValues(store, list, { contains, rows, bounds }),
+    listed: (list, wanted) => listed(store, list, wanted),
+    lockedOut: (sources, most) => lockedOut(store, sources, most),
   };
 }
 
@@ -138,16 +131,6 @@ function foundEntry(entry: JournalEntry): FoundEntry {
   const { source, id, atMs, type, verdict, code, subject, revision } = entry;
   const rule = deciding === undefined ? '' : `${deciding.policy}/${deciding.rule}`;
   return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
-}
-
-/** Several people take no more of the machine than one does. */
-function createQueue(): <T>(work: () => Promise<T>) => Promise<T> {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const run = last.then(work);
-    last = run.catch(() => undefined);
-    return run;
-  };
 }
 
 function isOver({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {

@@ -12,6 +12,7 @@ import {
   type View,
   mayUse,
 } from '../console/page.ts';
+import type { Asking } from '../console/queries.ts';
 import { signInPage } from '../console/sign-in/pages.ts';
 import type { RequestFacts } from '../console/sign-in/proxy.ts';
 import { CountersignError, messageOf } from '../errors.ts';
@@ -28,6 +29,8 @@ export interface ConsoleParts {
   readonly passkeys?: PasskeySignIn | undefined;
   /** Why nothing is approved now, a sentence for each freeze. */
   readonly frozen: () => Promise<readonly string[]>;
+  /** Handles a request of a person. What it asks the store for waits in turn, and ends with it. */
+  readonly during: <T>(asking: Asking, work: () => Promise<T>) => Promise<T>;
 }
 
 /** The bytes of a form, such as a list that is imported. */
@@ -65,24 +68,32 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       next();
     }
   });
+  const handle = (request: Request, response: Response, work: (asked: PageRequest) => Promise<void>) => {
+    const asked = pageRequest(request, response);
+    return parts.during({ person: asked.person.name, signal: asked.signal }, () => work(asked));
+  };
   for (const page of parts.pages) {
-    router.get(page.path, async (request, response) => {
-      const answer = await page.show(pageRequest(request, response));
-      if ('chunks' in answer) await sendFile(response, answer);
-      else await send.view(request, response, personOf(response), answer);
-    });
+    router.get(page.path, (request, response) =>
+      handle(request, response, async (asked) => {
+        const answer = await page.show(asked);
+        if ('chunks' in answer) await sendFile(response, answer);
+        else await send.view(request, response, asked.person, answer);
+      }),
+    );
   }
   for (const act of parts.acts) {
-    router.post(act.path, async (request, response) => {
-      const person = personOf(response);
-      if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
-      const body = await readForm(request, response);
-      if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
-      const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
-      const done = await act.perform({ ...pageRequest(request, response), form });
-      if ('to' in done) redirect(response, done);
-      else await send.view(request, response, person, done);
-    });
+    router.post(act.path, (request, response) =>
+      handle(request, response, async (asked) => {
+        const { person } = asked;
+        if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
+        const body = await readForm(request, response);
+        if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
+        const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
+        const done = await act.perform({ ...asked, form });
+        if ('to' in done) redirect(response, done);
+        else await send.view(request, response, person, done);
+      }),
+    );
   }
   router.use((request, response) => send.view(request, response, personOf(response), NOT_FOUND, 404));
   router.use(async (thrown: unknown, request: Request, response: Response, next: NextFunction) => {
@@ -91,6 +102,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       return;
     }
     const { status, because } = refusalOf(thrown);
+    if (thrown instanceof CountersignError && thrown.code === 'BUSY') response.set('Retry-After', '1');
     if (status === 500) onFailed(requestName(request), messageOf(thrown));
     const person: Person | undefined = response.locals['person'];
     await send.view(request, response, person, faultView(because), status);
@@ -168,7 +180,7 @@ function refusalOf(thrown: unknown): { readonly status: number; readonly because
   }
   const { code, message } = thrown;
   if (code === 'NOT_FOUND') return { status: 404, because: message };
-  return { status: code.startsWith('STORE_') ? 503 : 422, because: message };
+  return { status: code === 'BUSY' || code.startsWith('STORE_') ? 503 : 422, because: message };
 }
 
 const faultView = (because: string): View => ({

@@ -96,7 +96,7 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams): Pr
       content: html`${resultCard(source, simulated)}${rulesTable(simulated.rules)}${movementsTable(simulated.movements)}${form}`,
     };
   } catch (thrown) {
-    if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;
+    if (!(thrown instanceof CountersignError) || /^(?:STORE_|BUSY$)/.test(thrown.code)) throw thrown;
     return { title: 'Try', content: html`${fault(`${thrown.message}.`)}${form}`, status: 422 };
   }
 }
