@@ -104,7 +104,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   express: ['http'],
   'body-parser': ['http'],
   ioredis: ['store'],
-  'ipaddr.js': ['pipeline'],
+  'ipaddr.js': ['values'],
   'node:sqlite': ['store', 'archive'],
   'node-rsa': ['signature'],
   winston: ['observe'],

@@ -2,7 +2,7 @@ import { IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Server as TlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
-import { networksOf } from '../pipeline/address-budgets.ts';
+import { networksOf } from '../values/address-networks.ts';
 
 /** Behaviour that no sender of callbacks needs. The connection is closed. */
 export type Misuse =

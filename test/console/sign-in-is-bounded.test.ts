@@ -49,6 +49,19 @@ describe('from one address, in a minute', () => {
   });
 });
 
+it('an IPv6 /64 counts as one address, and an IPv4 address in two forms', () => {
+  const attempts = createAttempts({ perAddress: 2, inTotal: 100 }, () => 0);
+  attempts.count('2001:db8:1:2::1');
+  attempts.count('2001:db8:1:2:ffff::2');
+  attempts.count('192.0.2.1');
+  attempts.count('::ffff:192.0.2.1');
+  expect(
+    ['2001:db8:1:2::3', '2001:db8:1:3::1', '192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2'].map((address) =>
+      attempts.areTooMany(address),
+    ),
+  ).toEqual([true, false, true, true, false]);
+});
+
 it.each([
   ['failures', FAILURES],
   ['challenges', CHALLENGES],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type FailureBudgets, createFailureBudgets, networksOf } from '../../src/pipeline/address-budgets.ts';
+import { type FailureBudgets, createFailureBudgets } from '../../src/pipeline/address-budgets.ts';
+import { networksOf } from '../../src/values/address-networks.ts';
 
 const BUDGET = 3;
 

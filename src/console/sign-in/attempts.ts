@@ -1,3 +1,4 @@
+import { networksOf } from '../../values/address-networks.ts';
 import type { Clock } from '../../values/clock.ts';
 
 const WINDOW_MS = 60_000;
@@ -13,7 +14,7 @@ export const FAILURES: AttemptBounds = { perAddress: 10, inTotal: 100 };
 /** Challenges, each of which takes room in the store for minutes. */
 export const CHALLENGES: AttemptBounds = { perAddress: 60, inTotal: 300 };
 
-/** Counts attempts of one kind in the last minute, by address and in total. */
+/** Counts attempts of one kind in the last minute, by address (in IPv6, by /64, which one host has) and in total. */
 export interface Attempts {
   /** Whether a further attempt is refused unread. */
   areTooMany(address: string): boolean;
@@ -23,22 +24,23 @@ export interface Attempts {
 export function createAttempts({ perAddress, inTotal }: AttemptBounds, clock: Clock): Attempts {
   let startedMs = -Infinity;
   let total = 0;
-  const byAddress = new Map<string, number>();
+  const byNetwork = new Map<string, number>();
   const renew = (): void => {
     if (clock() - startedMs < WINDOW_MS && clock() >= startedMs) return;
     startedMs = clock();
     total = 0;
-    byAddress.clear();
+    byNetwork.clear();
   };
   return {
     areTooMany(address) {
       renew();
-      return total >= inTotal || (byAddress.get(address) ?? 0) >= perAddress;
+      return total >= inTotal || (byNetwork.get(networksOf(address)[0]) ?? 0) >= perAddress;
     },
     count(address) {
       renew();
       total += 1;
-      byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
+      const [network] = networksOf(address);
+      byNetwork.set(network, (byNetwork.get(network) ?? 0) + 1);
     },
   };
 }
