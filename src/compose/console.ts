@@ -19,6 +19,7 @@ import { groupsOf } from './store.ts';
 export interface Entrance {
   readonly identify: ConsoleParts['identify'];
   readonly passkeys?: PasskeySignIn | undefined;
+  readonly hasProxy?: boolean;
 }
 
 /** A session ends after half an hour without a request, and after twelve hours in any case. */
@@ -34,6 +35,7 @@ export async function openEntrance(
   const passkeys = console.passkeys && (await openPasskeys(console.passkeys, { store, clock, log }));
   return {
     passkeys,
+    hasProxy: named !== undefined,
     async identify(request) {
       const token = passkeys && request.cookies.get(passkeys.cookie.name);
       const person = token === undefined ? undefined : await passkeys?.sessions.personOf(token);
@@ -64,6 +66,7 @@ async function openPasskeys(
     sessions,
     failures: createAttempts(FAILURES, clock),
     challenges: createAttempts(CHALLENGES, clock),
+    origin,
     cookie: { name: secure ? '__Host-countersign' : 'countersign', secure },
     report(event, { person, address, because }) {
       if (event === 'sign-in-refused') log.warn('console-sign-in-refused', { address, because });
@@ -121,7 +124,7 @@ export async function openConsole(
         clock,
       }),
       ...entrance,
-      during: (asking, work) => queries.during(asking, work),
+      during: queries.during,
       // The follower hears of a freeze a moment later than the person who has frozen.
       async frozen() {
         const control = await store.control().catch(() => follower.control());

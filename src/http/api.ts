@@ -50,7 +50,11 @@ export interface ApiParts {
 export type OnFailed = (request: string, because: string) => void;
 
 /** How the log names a request, without parameters: `GET /readyz`. */
-export const requestName = ({ method, baseUrl, path }: Request): string => `${method} ${baseUrl}${path}`;
+export const requestName = ({ method, baseUrl, path }: Request): string =>
+  `${method} ${`${baseUrl}${path}`.replace(INVITATION, '$1TOKEN')}`;
+
+/** Who reads the log must not be able to use an invitation to the console. */
+const INVITATION = /^(\/console\/+invite\/+)[^/]+/i;
 
 /** The author that the store records for changes over the API. */
 const BY = 'api';

@@ -6,6 +6,7 @@ import type { Passkeys, SignedIn } from '../console/sign-in/passkeys.ts';
 import type { Sessions } from '../console/sign-in/sessions.ts';
 import type { View } from '../console/page.ts';
 import { bodyReader } from './body.ts';
+import { cookiesOf } from './cookies.ts';
 
 /** Signing in by passkeys. */
 export interface PasskeySignIn {
@@ -13,6 +14,8 @@ export interface PasskeySignIn {
   readonly sessions: Sessions;
   readonly failures: Attempts;
   readonly challenges: Attempts;
+  /** Of the console, as browsers say it. */
+  readonly origin: string;
   /** The name of the cookie, and whether it is sent only over TLS. */
   readonly cookie: { readonly name: string; readonly secure: boolean };
   /** Called for each sign-in, sign-out and enrolment, and for each attempt that failed. */
@@ -88,7 +91,7 @@ export function createSignInRoutes(signIn: PasskeySignIn, show: ShowView): Route
     }),
   );
   router.post('/sign-out', async (request, response) => {
-    const token = cookieOf(request, cookie.name);
+    const token = cookiesOf(request).get(cookie.name);
     const person = token === undefined ? undefined : await sessions.personOf(token);
     if (token !== undefined) await sessions.end(token);
     setCookie(response, cookie, undefined);
@@ -142,12 +145,6 @@ async function bodyOf(request: Request, response: Response): Promise<unknown> {
     throw new CountersignError('USAGE', 'the body is not JSON');
   }
 }
-
-const cookieOf = (request: Request, name: string): string | undefined =>
-  (request.get('cookie') ?? '')
-    .split('; ')
-    .find((pair) => pair.startsWith(`${name}=`))
-    ?.slice(name.length + 1);
 
 /** The browser forgets the cookie when it is closed, and the session ends by itself. */
 function setCookie(

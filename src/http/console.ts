@@ -1,4 +1,4 @@
-import { type NextFunction, type Request, type Response, Router } from 'express';
+import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { type Assets, loadAssets } from '../console/assets.ts';
 import { fault, layout } from '../console/layout.ts';
 import { type Html, html, link, markupOf } from '../console/html.ts';
@@ -13,10 +13,11 @@ import {
   mayUse,
 } from '../console/page.ts';
 import type { Asking } from '../console/queries.ts';
-import { signInPage } from '../console/sign-in/pages.ts';
+import { noRolesPage, signInPage } from '../console/sign-in/pages.ts';
 import type { RequestFacts } from '../console/sign-in/proxy.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { bodyReader } from './body.ts';
+import { cookiesOf } from './cookies.ts';
 import { type PasskeySignIn, type ShowView, createSignInRoutes } from './console-sign-in.ts';
 import { type OnFailed, requestName } from './api.ts';
 
@@ -27,6 +28,8 @@ export interface ConsoleParts {
   readonly identify: (request: RequestFacts) => Promise<Person | undefined>;
   /** Undefined if people are named by a proxy alone. */
   readonly passkeys?: PasskeySignIn | undefined;
+  /** Whether a proxy names people. They call the console by a name of its own. */
+  readonly hasProxy?: boolean | undefined;
   /** Why nothing is approved now, a sentence for each freeze. */
   readonly frozen: () => Promise<readonly string[]>;
   /** Handles a request of a person. What it asks the store for waits in turn, and ends with it. */
@@ -43,6 +46,7 @@ const FORM_BYTES = 1_048_576;
 export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
   const router = Router({ caseSensitive: true, strict: true });
   const assets = loadAssets();
+  const hasPasskeys = parts.passkeys !== undefined;
   const readForm = bodyReader(FORM_BYTES, 'application/x-www-form-urlencoded');
   const send = createSender(parts, assets);
 
@@ -53,7 +57,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       response.send(content);
     });
   }
-  router.use(requireSameOrigin);
+  router.use(requireSameOrigin(parts));
   if (parts.passkeys !== undefined) {
     const show: ShowView = (request, response, view, status) =>
       send.view(request, response, undefined, view, status);
@@ -61,8 +65,9 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
   }
   router.use(async (request, response, next) => {
     const person = await parts.identify(factsOf(request));
-    if (person === undefined)
-      await send.view(request, response, undefined, signInPage(parts.passkeys !== undefined), 401);
+    const outside = person === undefined ? signInPage(hasPasskeys) : noRolesPage(person, hasPasskeys);
+    if (person === undefined) await send.view(request, response, undefined, outside, 401);
+    else if (!mayUse(person, 'read')) await send.view(request, response, undefined, outside, 403);
     else {
       response.locals['person'] = person;
       next();
@@ -90,7 +95,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
         if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
         const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
         const done = await act.perform({ ...asked, form });
-        if ('to' in done) redirect(response, done);
+        if ('to' in done) redirect(request, response, done, parts);
         else await send.view(request, response, person, done);
       }),
     );
@@ -139,20 +144,28 @@ function setHeaders(_request: Request, response: Response, next: NextFunction): 
  * Refuses a form that a page of another origin sends. Browsers say where a request comes from
  * (`Sec-Fetch-Site`); older ones send at least `Origin` with a POST. A request with neither is refused.
  */
-function requireSameOrigin(request: Request, _response: Response, next: NextFunction): void {
-  if (request.method === 'GET' || request.method === 'HEAD') {
-    next();
-    return;
-  }
-  const site = request.get('sec-fetch-site');
-  const sameOrigin = site === undefined ? isOwnOrigin(request) : site === 'same-origin';
-  if (request.method === 'POST' && sameOrigin) next();
-  else next(new CrossOrigin());
+function requireSameOrigin(parts: ConsoleParts): RequestHandler {
+  return (request, _response, next) => {
+    if (request.method === 'GET' || request.method === 'HEAD') {
+      next();
+      return;
+    }
+    const site = request.get('sec-fetch-site');
+    const sameOrigin = site === undefined ? isOwnOrigin(request, parts) : site === 'same-origin';
+    if (request.method === 'POST' && sameOrigin) next();
+    else next(new CrossOrigin());
+  };
 }
 
-function isOwnOrigin(request: Request): boolean {
+/** The settings say the origin of people with passkeys. A proxy may speak TLS when this port does not. */
+function isOwnOrigin(request: Request, { passkeys, hasProxy = false }: ConsoleParts): boolean {
   const origin = request.get('origin') ?? '';
-  return URL.canParse(origin) && new URL(origin).host === request.get('host');
+  if (passkeys !== undefined && (origin === passkeys.origin || !hasProxy)) return origin === passkeys.origin;
+  const schemes = request.secure ? ['https'] : ['http', 'https'];
+  return schemes.some((scheme) => {
+    const own = `${scheme}://${request.get('host') ?? ''}`;
+    return URL.canParse(own) && origin === new URL(own).origin;
+  });
 }
 
 class CrossOrigin extends Error {}
@@ -224,37 +237,33 @@ function factsOf(request: Request): RequestFacts {
   };
 }
 
-/** The cookies. Of two with the same name none counts: an attacker may have set one of them. */
-function cookiesOf(request: Request): ReadonlyMap<string, string> {
-  const cookies = new Map<string, string>();
-  const twice = new Set<string>();
-  for (const pair of (request.get('cookie') ?? '').split('; ')) {
-    const [, name, value] = /^([^=\s]+)=(.*)$/.exec(pair) ?? [];
-    if (name === undefined || value === undefined) continue;
-    if (cookies.has(name)) twice.add(name);
-    cookies.set(name, value);
-  }
-  for (const name of twice) cookies.delete(name);
-  return cookies;
-}
-
 const NOTICE_COOKIE = 'countersign-notice';
 const NOTICE_CHARACTERS = 500;
 
+const NOTICE_ATTRIBUTES = 'Path=/console; HttpOnly; SameSite=Strict';
+
 /** The notice goes along in a cookie that the next page shows once. */
-function redirect(response: Response, { to, notice }: Redirect): void {
+function redirect(
+  request: Request,
+  response: Response,
+  { to, notice }: Redirect,
+  { passkeys }: ConsoleParts,
+): void {
   const value = encodeURIComponent(notice.slice(0, NOTICE_CHARACTERS).toWellFormed());
-  response.append(
-    'Set-Cookie',
-    `${NOTICE_COOKIE}=${value}; Path=/console; Max-Age=60; HttpOnly; SameSite=Strict`,
-  );
+  // A proxy may speak TLS when this port does not: the browser says so with its form.
+  const overTls =
+    request.secure ||
+    passkeys?.cookie.secure === true ||
+    request.get('origin')?.startsWith('https:') === true;
+  const attributes = overTls ? `${NOTICE_ATTRIBUTES}; Secure` : NOTICE_ATTRIBUTES;
+  response.append('Set-Cookie', `${NOTICE_COOKIE}=${value}; Max-Age=60; ${attributes}`);
   response.redirect(303, to);
 }
 
 function takeNotice(request: Request, response: Response): string | undefined {
   const value = cookiesOf(request).get(NOTICE_COOKIE);
   if (value === undefined) return undefined;
-  response.append('Set-Cookie', `${NOTICE_COOKIE}=; Path=/console; Max-Age=0; HttpOnly; SameSite=Strict`);
+  response.append('Set-Cookie', `${NOTICE_COOKIE}=; Max-Age=0; ${NOTICE_ATTRIBUTES}`);
   try {
     return decodeURIComponent(value).slice(0, NOTICE_CHARACTERS);
   } catch {
@@ -280,7 +289,8 @@ function createSender({ pages, frozen, passkeys }: ConsoleParts, assets: Assets)
         navigation,
         person,
         frozen: person === undefined ? [] : await frozen(),
-        notice: takeNotice(request, response),
+        // Another host of the site can plant the cookie: nothing of it is shown beside a sign-in.
+        notice: person === undefined ? undefined : takeNotice(request, response),
         assets,
         canSignOut: passkeys !== undefined,
       });

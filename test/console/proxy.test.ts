@@ -7,6 +7,7 @@ const PEOPLE = [
   { name: 'ada@example.com', roles: ['operate'] },
   { name: 'rita@example.com', roles: ['read'] },
   { name: 'Zoë “Z” <z@example.com>', roles: ['read'] },
+  { name: 'Jürgen', roles: ['read'] },
 ];
 const proxyAt = (addresses: readonly string[]) => ({
   ops: { port: '0' },
@@ -38,6 +39,18 @@ describe('behind a single sign-on proxy', () => {
   });
 
   it.each([
+    ['in UTF-8', 'utf8', 'Zoë “Z” <z@example.com>'],
+    ['in Latin-1', 'latin1', 'Jürgen'],
+    ['in UTF-8, of a name that Latin-1 has', 'utf8', 'Jürgen'],
+  ] as const)('a name %s comes in', async (_how, encoding, name) => {
+    const connection = await rawConnection(service.ops);
+    connection.write('GET /console/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n');
+    connection.write(Buffer.from(`${HEADER}: ${name}\r\n\r\n`, encoding));
+    const [answer] = answersIn(await connection.received(10_000));
+    expect(answer?.status).toBe(200);
+  });
+
+  it.each([
     ['nobody', ''],
     ['somebody whom the settings do not list', `${HEADER}: eve@example.com\r\n`],
     ['another spelling', `${HEADER}: Ada@example.com\r\n`],
@@ -53,6 +66,35 @@ describe('behind a single sign-on proxy', () => {
     const { status, body } = await answerTo(service, headers);
     expect(status).toBe(401);
     expect(body).not.toMatch(/Readiness|<nav/);
+  });
+
+  it.each([
+    ['over TLS, as the browser says', 'https', true],
+    ['without TLS', 'http', false],
+  ])('the notice of an act goes %s', async (_name, scheme, isSecure) => {
+    const form = 'reason=drill&confirmation=freeze';
+    const connection = await rawConnection(service.ops);
+    connection.write(
+      `POST /console/freeze HTTP/1.1\r\nHost: localhost\r\n${HEADER}: ada@example.com\r\nOrigin: ${scheme}://localhost\r\n` +
+        'Content-Type: application/x-www-form-urlencoded\r\n' +
+        `Content-Length: ${form.length}\r\nConnection: close\r\n\r\n${form}`,
+    );
+    const received = await connection.received(10_000);
+    expect(received).toMatch(/^HTTP\/1.1 303 /);
+    expect(/set-cookie: countersign-notice=[^\r]*/i.exec(received)?.[0].includes('; Secure')).toBe(isSecure);
+    const { frozen } = await service.store.control();
+    await service.store.unfreeze({ by: 'test', ids: frozen.map(({ id }) => id) });
+  });
+
+  it.each([
+    'ftp://localhost',
+    'https://evil.example',
+    'null',
+    'http://localhost:1',
+    'https://localhost.evil',
+  ])('a form of the origin %s is refused', async (origin) => {
+    const headers = `${HEADER}: ada@example.com\r\nOrigin: ${origin}\r\nContent-Length: 0\r\n`;
+    expect(await answerTo(service, headers, 'POST /console/freeze HTTP/1.1')).toMatchObject({ status: 403 });
   });
 
   it('a person does what the roles allow, and no more', async () => {

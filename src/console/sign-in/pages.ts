@@ -1,5 +1,5 @@
 import { html, link } from '../html.ts';
-import type { View } from '../page.ts';
+import type { Person, View } from '../page.ts';
 import type { Invitation } from './invitations.ts';
 
 /** What somebody sees who has not signed in. */
@@ -27,6 +27,21 @@ export const signInPage = (hasPasskeys: boolean): View => ({
         <p>The single sign-on in front of this console did not name you, or the settings do not list you.</p>
         <p class="hint">Ask an operator to add your name to <code>console.proxy.people</code></p>
       </section>`,
+});
+
+/** What somebody sees who has signed in, but has no role. */
+export const noRolesPage = ({ name }: Person, hasPasskeys: boolean): View => ({
+  title: 'You have no role',
+  content: html`<section class="card narrow">
+    <p>You are ${name}, but have no role in this console. So you can neither see nor do anything here.</p>
+    <p class="hint">
+      ${
+        hasPasskeys
+          ? html`Ask an operator to run <code>countersign console invite ${name} --role read</code>`
+          : html`Ask an operator to give you a role in <code>console.proxy.people</code>`
+      }
+    </p>
+  </section>`,
 });
 
 export const invitationPage = ({ name, roles }: Invitation, token: string): View => ({

@@ -34,6 +34,17 @@ export function createProxySignIn({
     if (!isProxy(address)) return undefined;
     const values = rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === name);
     const [value, ...others] = values;
-    return value === undefined || others.length > 0 ? undefined : known.get(value);
+    return value === undefined || others.length > 0 ? undefined : known.get(decoded(value));
   };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Node reads headers as Latin-1. Proxies write names in UTF-8, or really in Latin-1. */
+function decoded(value: string): string {
+  try {
+    return utf8.decode(Buffer.from(value, 'latin1'));
+  } catch {
+    return value;
+  }
 }
