@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { counted } from '../values/text.ts';
 import { claimMembers, formatInstant } from './kind.ts';
 
 /** The most refusals after which a key can be locked out. The store keeps as many operations for each key. */
@@ -55,7 +56,7 @@ export function explainRefusals(
   const until = lockedUntilMs === 0 ? 'until somebody lifts it' : `until ${formatInstant(lockedUntilMs)}`;
   if (!holds) {
     return (
-      `${whose} is locked out since ${formatInstant(lockedAtMs)}, after ${refusals} refusals within ${within}, ` +
+      `${whose} is locked out since ${formatInstant(lockedAtMs)}, after ${counted(refusals, 'refusal')} within ${within}, ` +
       `${until}; \`countersign lockout lift ${key}\` lifts it`
     );
   }

@@ -7,42 +7,64 @@ export interface Bar {
   readonly failure: number;
 }
 
-const WIDTH = 960;
-const HEIGHT = 180;
-const LEFT = 44;
-const BOTTOM = 22;
-const TOP = 10;
-const LABELS = 6;
+/** The units of the drawing, which is stretched to the width of the page. A bar with something is seen. */
+const STEP = 10;
+const BAR = 8;
+const HEIGHT = 1000;
+const LEAST = 12;
+const LABELS_MAX = 6;
 
 /**
- * Bars of approvals and refusals, one on the other, as SVG. `caption` says for people who don't see it what it
- * shows. All sizes are whole numbers of its own units.
+ * Bars of approvals and refusals, one on the other. `caption` says for people who don't see them what they show.
+ * The drawing has bars only: the text beside it keeps its size on a phone.
  */
 export function barChart(caption: string, bars: readonly Bar[]): Html {
-  const most = Math.max(1, ...bars.map(({ success, failure }) => success + failure));
-  const scale = niceAbove(most);
-  const height = (count: number): number => Math.round((count * (HEIGHT - TOP - BOTTOM)) / scale);
-  const step = (WIDTH - LEFT) / Math.max(1, bars.length);
-  const base = HEIGHT - BOTTOM;
-  const every = Math.max(1, Math.ceil(bars.length / LABELS));
-  const left = (at: number): number => Math.round(LEFT + at * step);
-  const width = Math.max(1, Math.floor(step) - 2);
-  return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${caption}">
-    <line x1="${LEFT}" y1="${TOP}" x2="${WIDTH}" y2="${TOP}"></line>
-    <line x1="${LEFT}" y1="${base}" x2="${WIDTH}" y2="${base}"></line>
-    <text class="scale" x="${LEFT - 8}" y="${TOP + 4}">${scale}</text>
-    <text class="scale" x="${LEFT - 8}" y="${base + 4}">0</text>
-    ${bars.map(({ success, failure, fromMs }, at) => {
-      const [yes, no] = [height(success), height(failure)];
-      return html`${
-        yes > 0 &&
-        html`<rect class="yes" x="${left(at)}" y="${base - yes}" width="${width}" height="${yes}"></rect>`
-      }${
-        no > 0 &&
-        html`<rect class="no" x="${left(at)}" y="${base - yes - no}" width="${width}" height="${no}"></rect>`
-      }${at % every === 0 && html`<text x="${left(at)}" y="${HEIGHT - 4}">${labelOf(fromMs, bars)}</text>`}`;
-    })}
-  </svg>`;
+  const scale = niceAbove(Math.max(1, ...bars.map(({ success, failure }) => success + failure)));
+  const height = (count: number): number =>
+    count === 0 ? 0 : Math.max(LEAST, Math.round((count * HEIGHT) / scale));
+  const every = labelled(bars.length);
+  return html`<div class="chart">
+    <div class="scale" aria-hidden="true"><span>${scale}</span><span>0</span></div>
+    <svg
+      viewBox="0 0 ${Math.max(1, bars.length) * STEP} ${HEIGHT}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-label="${caption}"
+    >
+      ${bars.map((bar, at) => {
+        const [yes, no] = [height(bar.success), height(bar.failure)];
+        return (
+          yes + no > 0 &&
+          html`<g>
+            <title>${labelOf(bar.fromMs, bars)} UTC: ${bar.success} SUCCESS, ${bar.failure} FAILURE</title>
+            ${rect('yes', at, HEIGHT - yes, yes)}${rect('no', at, HEIGHT - yes - no, no)}
+          </g>`
+        );
+      })}
+    </svg>
+    <div class="times" aria-hidden="true">
+      ${bars
+        .filter((_, at) => at % every === 0)
+        .map(({ fromMs }) => html`<span>${labelOf(fromMs, bars)}</span>`)}
+    </div>
+  </div>`;
+}
+
+const rect = (tone: 'yes' | 'no', at: number, top: number, height: number): Html | false =>
+  height > 0 &&
+  html`<rect
+    class="${tone}"
+    x="${at * STEP + 1}"
+    y="${Math.max(0, top)}"
+    width="${BAR}"
+    height="${height}"
+  ></rect>`;
+
+/** Each label stands at the left of as many bars: the least number of bars that divides them into few labels. */
+function labelled(bars: number): number {
+  let every = Math.max(1, Math.ceil(bars / LABELS_MAX));
+  while (every < bars && bars % every !== 0) every += 1;
+  return every;
 }
 
 /** The time of a bar; its day as well if the bars are of several days. */

@@ -43,19 +43,21 @@ export const textField = (label: Renderable, name: string, value: string | undef
       ${hint !== '' && html` placeholder="${hint}"`}
   /></label>`;
 
-/** A field with choices; the first one stands for nothing chosen. */
+/** A field with choices; the first one stands for nothing chosen. `textOf` is what people read of a choice. */
 export const choiceField = (
   label: Renderable,
   name: string,
   value: string | undefined,
   choices: readonly string[],
   nothing = 'any',
+  textOf: (choice: string) => string = (choice) => choice,
 ): Html =>
   html`<label
     >${label}<select name="${name}">
       <option value="">${nothing}</option>
       ${choices.map(
-        (choice) => html`<option value="${choice}" ${choice === value && html` selected`}>${choice}</option>`,
+        (choice) =>
+          html`<option value="${choice}" ${choice === value && html` selected`}>${textOf(choice)}</option>`,
       )}
     </select></label
   >`;

@@ -1,4 +1,4 @@
-import { type Html, html, link } from './html.ts';
+import { type Html, html, link, markupOf } from './html.ts';
 import type { Person, View } from './page.ts';
 
 /** What surrounds the content of each page. */
@@ -28,7 +28,7 @@ export function layout(frame: Frame): Html {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="referrer" content="no-referrer" />
-        ${view.refreshS !== undefined && html`<meta http-equiv="refresh" content="${view.refreshS}" />`}
+        ${refresh(view)}
         <title>${view.title} · Countersign</title>
         <link rel="stylesheet" href="${assets.stylesheet}" />
         <link rel="icon" href="${link`/assets/icon.svg`}" type="image/svg+xml" />
@@ -44,11 +44,18 @@ export function layout(frame: Frame): Html {
         ${frame.frozen.length > 0 && frozenBanner(frame.frozen)}
         <main id="content" tabindex="-1">
           ${frame.notice !== undefined && html`<p class="notice" role="status">${frame.notice}</p>`}
+          ${view.up !== undefined && html`<p class="up"><a href="${view.up.to}">← ${view.up.label}</a></p>`}
           <h1>${view.title}</h1>
           ${view.content}
         </main>
       </body>
     </html> `;
+}
+
+function refresh({ refreshS, refreshTo }: View): Html | false {
+  if (refreshS === undefined) return false;
+  const to = refreshTo === undefined ? '' : `; url=${refreshTo}`;
+  return html`<meta http-equiv="refresh" content="${refreshS}${to}" />`;
 }
 
 /** The sign of the product: a tick below a line, as a second signature. */
@@ -85,13 +92,20 @@ function account({ name, roles }: Person, canSignOut: boolean): Html {
   </div>`;
 }
 
-const frozenBanner = (frozen: readonly string[]): Html =>
-  html`<div class="frozen" role="alert">
-    <strong>Approvals are frozen.</strong> ${frozen.map((sentence) => html`<span>${sentence}</span> `)}<a
-      href="${link`/#freeze`}"
-      >See who can lift it</a
+/** Reasons are up to 1,000 characters long, and the banner is on each page. */
+const BANNER_CHARACTERS = 160;
+
+function frozenBanner(frozen: readonly string[]): Html {
+  const all = frozen.join(' ');
+  const isCut = all.length > BANNER_CHARACTERS;
+  const shown = isCut ? `${all.slice(0, BANNER_CHARACTERS).trimEnd()}…` : all;
+  return html`<div class="frozen" role="alert">
+    <strong>Approvals are frozen.</strong> <span>${shown}</span>
+    <a href="${link`/#freeze`}"
+      >${isCut ? 'Read the rest, and see who can lift it' : 'See who can lift it'}</a
     >
   </div>`;
+}
 
 // ---- parts that several pages use ----
 
@@ -108,27 +122,45 @@ export function instant(atMs: number): Html {
   return html`<time datetime="${iso}">${iso.slice(0, 10)} ${iso.slice(11, 19)}</time>`;
 }
 
-/** A table that scrolls by itself on a narrow screen. `caption` says what it lists. */
+/** The heading of a column. Numbers are on the right. */
+export type Heading = string | { readonly text: string; readonly isNumber: true };
+
+export const numbers = (text: string): Heading => ({ text, isNumber: true });
+
+/**
+ * A table. On a narrow screen, its rows are stacked, each cell beside its heading; the roles keep it a table for
+ * screen readers. `caption` says what it lists.
+ */
 export function table(
   caption: string,
-  headings: readonly string[],
+  headings: readonly Heading[],
   rows: readonly (readonly (Html | string | number)[])[],
 ): Html {
+  const columns = headings.map((heading) =>
+    typeof heading === 'string'
+      ? { text: heading, tone: false as const }
+      : { text: heading.text, tone: html` class="number"` },
+  );
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}">
-    <table>
+    <table role="table">
       <caption class="unseen">
         ${caption}
       </caption>
-      <thead>
-        <tr>
-          ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
+      <thead role="rowgroup">
+        <tr role="row">
+          ${columns.map(({ text, tone }) => html`<th scope="col" role="columnheader" ${tone}>${text}</th>`)}
         </tr>
       </thead>
-      <tbody>
+      <tbody role="rowgroup">
         ${rows.map(
           (row) =>
-            html`<tr>
-              ${row.map((cell) => html`<td>${cell}</td>`)}
+            html`<tr role="row">
+              ${row.map((cell, at) => {
+                const { text = '', tone = false } = columns[at] ?? {};
+                const content = isEmpty(cell) ? '' : html`<div>${cell}</div>`;
+                const whole = tone === false && hasShortWords(cell) && html`class="words"`;
+                return html`<td role="cell" data-label="${text}" ${tone}${whole}>${content}</td>`;
+              })}
             </tr>`,
         )}
       </tbody>
@@ -136,10 +168,25 @@ export function table(
   </div>`;
 }
 
-/** Names with their values, one under the other. */
+/** Words of up to so many characters are never broken. */
+const WORD_CHARACTERS = 26;
+
+/** Whether the words of a cell may keep their length, because none of them makes a table too wide. */
+function hasShortWords(value: Html | string | number): boolean {
+  const text = typeof value === 'object' ? markupOf(value).replaceAll(/<[^>]*>/g, ' ') : String(value);
+  return text.split(/[\s-]+/).every((word) => word.length <= WORD_CHARACTERS);
+}
+
+/** What is shown of it is nothing. */
+const isEmpty = (value: Html | string | number): boolean =>
+  value === '' || (typeof value === 'object' && markupOf(value).trim() === '');
+
+/** Names with their values, one under the other. Names without a value are left out. */
 export function facts(rows: readonly (readonly [name: string, value: Html | string | number])[]): Html {
+  const known = rows.filter(([, value]) => !isEmpty(value));
+  if (known.length === 0) return html``;
   return html`<dl class="facts">
-    ${rows.map(
+    ${known.map(
       ([name, value]) =>
         html`<div>
           <dt>${name}</dt>
@@ -153,4 +200,15 @@ export function facts(rows: readonly (readonly [name: string, value: Html | stri
 export const nothing = (sentence: string): Html => html`<p class="nothing">${sentence}</p>`;
 
 /** A fault that the person can mend. */
-export const fault = (sentence: string): Html => html`<p class="fault" role="alert">${sentence}</p>`;
+export const fault = (sentence: string): Html =>
+  html`<p class="fault" role="alert">${proseOf(capitalised(sentence))}</p>`;
+
+/** A sentence that begins with a capital letter, unless it begins with a name such as `request_id`. */
+const capitalised = (sentence: string): string =>
+  /^[a-z][a-z'’-]*(?=[\s,.:;]|$)/.test(sentence)
+    ? `${sentence.slice(0, 1).toUpperCase()}${sentence.slice(1)}`
+    : sentence;
+
+/** Text with what is between two backticks as code. */
+export const proseOf = (text: string): Html =>
+  html`${text.split(/`([^`]+)`/).map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`;

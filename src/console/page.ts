@@ -37,8 +37,12 @@ export interface View {
   readonly content: Html;
   /** 200 if it is left out. */
   readonly status?: 400 | 404 | 409 | 422 | 503;
+  /** The page above this one, for the way back. */
+  readonly up?: { readonly to: string; readonly label: string };
   /** Seconds after which the browser asks again, while something goes on. */
   readonly refreshS?: number;
+  /** Where it asks then, a path of `link`; the same page if it is left out. */
+  readonly refreshTo?: string;
 }
 
 /** A file to download. */

@@ -30,6 +30,8 @@ export interface EntryFilter {
   /** An address of the callback: its sender, its recipients, its contract. */
   readonly address?: string | undefined;
   readonly asset?: string | undefined;
+  /** A user, an address or an asset, whichever it is. */
+  readonly party?: string | undefined;
   readonly fromAmount?: Amount | undefined;
   /** The amount itself is included. */
   readonly toAmount?: Amount | undefined;
@@ -43,13 +45,24 @@ export interface SearchQuery {
   readonly cursor: string;
   readonly filter: EntryFilter;
   readonly limit: number;
+  /** Whether the page has the members of its entries, too. */
+  readonly withMembers?: boolean;
   /** After so many entries, or when `isOver` says so of their number, the page ends with what was found. */
   readonly most?: number;
   readonly isOver?: (looked: number) => boolean;
 }
 
+/** What a callback asks for, as it was sent. A member that the callback does not have is the empty text. */
+export interface EntryMembers {
+  readonly amount: string;
+  readonly asset: string;
+  readonly user: string;
+}
+
 export interface SearchPage {
   readonly entries: readonly JournalEntry[];
+  /** Of each entry, in their order; empty unless the query asks for them. */
+  readonly members: readonly EntryMembers[];
   /** The cursor of the next page; undefined at the end. */
   readonly next: string | undefined;
   /** The time of the last entry that was looked at; undefined if there was none. */
@@ -61,17 +74,23 @@ export interface SearchPage {
  */
 export async function searchJournal(
   store: Pick<Store, 'entries' | 'entry'>,
-  { streams, newestFirst, period, cursor, filter, limit, most = Infinity, isOver }: SearchQuery,
+  { streams, newestFirst, period, cursor, filter, limit, withMembers, most = Infinity, isOver }: SearchQuery,
 ): Promise<SearchPage> {
   const start = startOf(streams, { ...period, newestFirst });
   const position = positionOf(cursor, start);
   const found: JournalEntry[] = [];
   let looked = 0;
   let lookedAtMs: number | undefined;
+  const page = (next: string | undefined): SearchPage => ({
+    entries: found,
+    members: withMembers === true ? found.map(({ detail }) => entryMembers(detail)) : [],
+    next,
+    lookedAtMs,
+  });
   const queries = queriesFrom(position, streams).map((query) => ({ ...query, explained: false }));
   for await (const entry of entriesAfter(cursor, mergedEntries(store, queries, newestFirst))) {
     if (found.length === limit || looked === most || isOver?.(looked) === true) {
-      return { entries: found, next: cursorOf(position), lookedAtMs };
+      return page(cursorOf(position));
     }
     looked += 1;
     lookedAtMs = entry.atMs;
@@ -83,7 +102,7 @@ export async function searchJournal(
       found.push(explained);
     }
   }
-  return { entries: found, next: undefined, lookedAtMs };
+  return page(undefined);
 }
 
 /** The entries. Throws USAGE if the ids of the cursor are not those of the store. */
@@ -128,31 +147,49 @@ const membersShape = z.object({
 const outputsShape = z.array(z.object({ address_to: scalar, amount: scalar }));
 const bodyOf = z.object({ body: z.string(), plaintext: z.string().optional() });
 
-function matchesMembers(
-  { detail }: JournalEntry,
-  { user, address, asset, fromAmount, toAmount }: EntryFilter,
-): boolean {
-  if (!mayContain(detail, user) || !mayContain(detail, asset)) return false;
+type Members = z.output<typeof membersShape>;
+
+/** The body of a callback with its members. Undefined for an entry without a callback. */
+function membersOf(detail: string): { readonly text: string; readonly members: Members } | undefined {
   const text = bodyText(detail);
   const { data: members } = membersShape.safeParse(jsonOrText(text ?? ''));
+  return text === undefined || members === undefined ? undefined : { text, members };
+}
+
+function entryMembers(detail: string): EntryMembers {
+  const { text = '', members = {} } = membersOf(detail) ?? {};
+  const { userId = '', orderAmount, amount, payCoinSymbol, symbol, main_chain_symbol: chain } = members;
+  const asset = payCoinSymbol ?? symbol ?? chain ?? '';
+  return { amount: writtenAmount(text, orderAmount ?? amount) ?? '', asset, user: userId };
+}
+
+function matchesMembers(
+  { detail }: JournalEntry,
+  { user, address, asset, party, fromAmount, toAmount }: EntryFilter,
+): boolean {
+  // Addresses have other spellings, but not those that are numbers.
+  const number = party !== undefined && /^\d+$/.test(party) ? party : undefined;
+  if (![user, asset, number].every((wanted) => mayContain(detail, wanted))) return false;
+  const { text, members } = membersOf(detail) ?? {};
   if (text === undefined || members === undefined) return false;
-  const outputs = outputsOf(members.outputs);
-  if (user !== undefined && members.userId !== user) return false;
-  if (asset !== undefined) {
-    const assets = [members.payCoinSymbol, members.symbol, members.main_chain_symbol];
-    if (!assets.includes(asset)) return false;
-  }
-  if (address !== undefined) {
-    const wanted = toComparable(address);
-    const addresses = [
-      members.from,
-      members.to,
-      members.interactive_contract,
-      ...outputs.map((output) => output.address_to),
-    ];
-    if (!addresses.some((each) => each !== undefined && toComparable(each) === wanted)) return false;
-  }
-  return isWithin(exactAmount(text, members.orderAmount ?? members.amount), fromAmount, toAmount);
+  const isUser = (wanted: string): boolean => members.userId === wanted;
+  const isAsset = (wanted: string): boolean =>
+    [members.payCoinSymbol, members.symbol, members.main_chain_symbol].includes(wanted);
+  if (user !== undefined && !isUser(user)) return false;
+  if (asset !== undefined && !isAsset(asset)) return false;
+  if (address !== undefined && !hasAddress(members, address)) return false;
+  if (party !== undefined && !isUser(party) && !isAsset(party) && !hasAddress(members, party)) return false;
+  const amount = parseAmount(writtenAmount(text, members.orderAmount ?? members.amount) ?? '');
+  return isWithin(amount, fromAmount, toAmount);
+}
+
+function hasAddress(
+  { from, to, interactive_contract: contract, outputs }: Members,
+  address: string,
+): boolean {
+  const wanted = toComparable(address);
+  const addresses = [from, to, contract, ...outputsOf(outputs).map((output) => output.address_to)];
+  return addresses.some((each) => each !== undefined && toComparable(each) === wanted);
 }
 
 const WRITTEN_AS_IT_IS = /^[\w .@:+-]+$/;
@@ -180,9 +217,9 @@ export function bodyText(detail: string): string | undefined {
 }
 
 /** A JSON number may have more digits than a double: then its text in the body counts. */
-function exactAmount(body: string, amount: string | undefined): Amount | undefined {
-  const written = /"(?:orderAmount|amount)"\s*:\s*(-?[\d.]+)/.exec(body)?.[1];
-  return parseAmount(written ?? amount ?? '');
+function writtenAmount(body: string, amount: string | undefined): string | undefined {
+  const numbers = [...body.matchAll(/"(?:orderAmount|amount)"\s*:\s*(-?[\d.]+)/g)].map(([, text]) => text);
+  return numbers.find((text) => String(Number(text)) === amount) ?? amount;
 }
 
 function isWithin(amount: Amount | undefined, from: Amount | undefined, to: Amount | undefined): boolean {

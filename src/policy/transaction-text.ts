@@ -1,9 +1,10 @@
 import type { Callback, Web3Callback } from '../callback/callback.ts';
 import { formatAmount } from '../values/amount.ts';
 import { tokenAt } from './assets.ts';
-import { type Argument, type Value, formatUnits, formatValue, valuesAt } from './calls/abi.ts';
+import { type Argument, type Type, type Value, formatUnits, formatValue, valuesAt } from './calls/abi.ts';
 import { methodsBySelector } from './calls/methods.ts';
 import { type ReadCall, type Reading, readTransaction } from './calls/read.ts';
+import type { AllowedTransactions } from './calls/transaction.ts';
 import { movementsOf } from './evaluate.ts';
 import { type MovementText, movementText } from './movements.ts';
 import type { Release } from './release.ts';
@@ -63,17 +64,17 @@ const NESTING = { depth: 8, calls: 200 };
  * otherwise by the built-in methods, whatever the contract. Without policies, only by the latter.
  */
 export function callTexts(release: Release | undefined, callback: Web3Callback): CallTexts {
-  const { calls, problem } = readTransaction(callback, readingFor(release, callback.symbol));
+  const allowed = (release?.policies ?? [])
+    .flatMap(({ rules }) => rules.flatMap(({ allowedCalls }) => allowedCalls ?? []))
+    .filter(({ networks }) => networks.has(callback.symbol));
+  const { calls, problem } = readTransaction(callback, readingFor(allowed));
   return {
-    list: calls.map((call) => callText(release, callback, call)),
+    list: calls.map((call) => callText({ release, allowed, callback }, call)),
     problem: problem?.because ?? '',
   };
 }
 
-function readingFor(release: Release | undefined, network: string): Reading {
-  const allowed = (release?.policies ?? [])
-    .flatMap(({ rules }) => rules.flatMap(({ allowedCalls }) => allowedCalls ?? []))
-    .filter(({ networks }) => networks.has(network));
+function readingFor(allowed: readonly AllowedTransactions[]): Reading {
   return {
     nesting: NESTING,
     methodOf(contract, selector) {
@@ -86,18 +87,28 @@ function readingFor(release: Release | undefined, network: string): Reading {
   };
 }
 
-function callText(release: Release | undefined, { symbol }: Web3Callback, call: ReadCall): CallText {
+interface CallContext {
+  readonly release: Release | undefined;
+  readonly allowed: readonly AllowedTransactions[];
+  readonly callback: Web3Callback;
+}
+
+function callText({ release, allowed, callback: { symbol } }: CallContext, call: ReadCall): CallText {
   const { contract, decoded, isDelegated, native, position } = call;
   const token = release && tokenAt(release.assets, symbol, contract);
   const { method, values = [] } = decoded ?? {};
+  const entries = allowed.flatMap((each) => each.entries.get(contract)?.get(method?.selector ?? '') ?? []);
+  /** As the rules that name the method know it. */
+  const decimalsOf = ({ path }: Argument): number | undefined =>
+    entries
+      .flatMap(({ amounts }) => [...amounts])
+      .find(([argument, decimals]) => argument.path === path && decimals !== undefined)?.[1];
   const textOf = (argument: Argument): string => {
     const found = valuesAt(values, argument);
-    const isAmount = method?.isErc20 === true && method.amounts.has(argument);
-    const inUnits = (value: Value): string =>
-      isAmount && token !== undefined && typeof value === 'bigint'
-        ? `${value} (${formatUnits(value, token.decimals)} ${token.symbol})`
-        : formatValue(value);
-    return found.map(inUnits).join(' ');
+    if (method?.amounts.has(argument) !== true) return found.map(formatValue).join(' ');
+    const ofToken = method.isErc20 ? token : undefined;
+    const decimals = ofToken?.decimals ?? decimalsOf(argument);
+    return found.map((value) => amountText(value, argument.type, decimals, ofToken?.symbol)).join(' ');
   };
   return {
     position: position.join('.'),
@@ -111,4 +122,13 @@ function callText(release: Release | undefined, { symbol }: Web3Callback, call: 
       value: textOf(argument),
     })),
   };
+}
+
+/** An amount in the token's own units, and in whole units if its decimals are known. */
+function amountText(value: Value, type: Type, decimals: number | undefined, symbol = ''): string {
+  if (typeof value !== 'bigint') return formatValue(value);
+  if (type.kind === 'uint' && value === 2n ** BigInt(type.bits) - 1n) return `unlimited (2^${type.bits}-1)`;
+  return decimals === undefined || decimals === 0
+    ? `${value}`
+    : `${value} (${`${formatUnits(value, decimals)} ${symbol}`.trim()})`;
 }

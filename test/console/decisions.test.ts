@@ -1,13 +1,18 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { continued, stepIn } from '../../src/console/continued.ts';
+import { markupOf } from '../../src/console/html.ts';
+import { layout } from '../../src/console/layout.ts';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { TO, transfer, web3 } from '../service.ts';
-import { READER, type TestConsole, startTestConsole } from './console.ts';
+import { ADA, READER, type TestConsole, startTestConsole } from './console.ts';
 
 const OTHER = '0x0000000000000000000000000000000000000bad';
 
 /** The subjects that a page lists, in its order. */
 const subjectsIn = (text: string): readonly string[] =>
-  [...text.matchAll(/<td>((?:payment|transfer|web3):[^<]*)<\/td>/g)].map(([, subject = '']) => subject);
+  [...text.matchAll(/data-label="Subject" class="words"><div>((?:payment|transfer|web3):[^<]*)<\/div>/g)].map(
+    ([, subject = '']) => subject,
+  );
 
 describeOnBothStores('the decisions', (host) => {
   const started = (): Promise<TestConsole> => startTestConsole({}, (options) => host.start(options));
@@ -93,17 +98,32 @@ describeOnBothStores('the decisions', (host) => {
   });
 
   it.each([
-    ['verdict=YES', 'verdict YES is not known'],
-    ['source=nobody', 'source nobody is not known'],
-    ['least=ten', 'the amount ten is not a decimal number'],
-    ['from=yesterday', 'from yesterday is not a time'],
-    ['after=e30', 'is not a cursor of this store'],
-    ['format=exe', 'format exe is not known'],
+    ['verdict=YES', 'Verdict YES is not known'],
+    ['source=nobody', 'Source nobody is not known'],
+    ['least=ten', 'The amount ten is not a decimal number'],
+    ['from=yesterday', 'The time yesterday (from) can&#39;t be read'],
+    ['after=e30', 'This link continues another search'],
+    ['format=exe', 'Format exe is not known'],
   ])('a search for %s is explained', async (query, because) => {
     const console = await started();
     const { status, text } = await console.get(`/console/decisions?${query}`);
     expect(status).toBe(422);
     expect(text).toContain(because);
+    // The form is there again, with what was typed.
+    expect(text).toContain('role="search"');
+  });
+
+  it('a search that is mistyped keeps what was typed', async () => {
+    const console = await started();
+    const { status, text } = await console.get('/console/decisions?least=ten&user=%3Cb%3E&rule=payments');
+    expect(status).toBe(422);
+    for (const [name, value] of [
+      ['least', 'ten'],
+      ['user', '&lt;b&gt;'],
+      ['rule', 'payments'],
+    ]) {
+      expect(text).toMatch(new RegExp(`name="${name}"\\s+value="${value}"`));
+    }
   });
 
   it('are exported as they are shown, and no text is a formula', async () => {
@@ -111,11 +131,13 @@ describeOnBothStores('the decisions', (host) => {
     await console.pay({ appOrderId: '=1+1', orderAmount: '1' });
     const lines = await console.get('/console/decisions?format=jsonl&source=shop&user=12345');
     expect(JSON.parse(lines.text)).toMatchObject({ subject: 'payment:=1+1', verdict: 'SUCCESS' });
+    expect(JSON.parse(lines.text)).toMatchObject({ amount: '1', asset: 'USDT1742', user: '12345' });
     const csv = await console.get('/console/decisions?format=csv&user=8');
     expect(csv.headers.get('content-disposition')).toBe('attachment; filename="decisions.csv"');
     const [head = '', row = '', end] = csv.text.split('\r\n');
-    expect(head).toBe('id,at,type,verdict,code,subject,rule,because,revision');
+    expect(head).toBe('id,at,type,verdict,code,subject,rule,because,revision,amount,asset,user');
     expect(row).toContain('"FAILURE","RULE_REFUSED","payment:above","payments/amount-limit#1"');
+    expect(row).toMatch(/,"1000\.000000000000000001","USDT1742","8"$/);
     expect(end).toBe('');
   });
 
@@ -167,8 +189,21 @@ describeOnBothStores('the decisions', (host) => {
     expect(readable).toContain('transfer(address,uint256)');
     expect(readable).toContain(`<span class="muted">to</span> ${OTHER}`);
     expect(readable).toContain('<span class="muted">amount</span> 1500');
+    expect(readable).toContain('uses <code>movements</code>, so no rule looked at what it moves');
     expect(unreadable).toContain('the call data is not 0x and pairs of hexadecimal digits');
     expect(unreadable).not.toContain('<b>');
+  });
+
+  it('an approval without a limit is called so', async () => {
+    const console = await started();
+    const data = `0x095ea7b3${OTHER.slice(2).padStart(64, '0')}${'f'.repeat(64)}`;
+    const call = { interactive_contract: TO, to: TO, input_data: data };
+    await console.cosign('/cosigner/web3', web3({ ...call, request_id: 'x-4' }));
+    const { text: list } = await console.get('/console/decisions?source=vault');
+    const [, path = ''] = /href="(\/console\/decisions\/vault\/[^"]+)"/.exec(list) ?? [];
+    const { text } = await console.get(path);
+    expect(text).toContain('<span class="muted">amount</span> unlimited (2^256-1)');
+    expect(text).toContain('<dt>input_data</dt>');
   });
 
   it('hostile texts are shown as texts', async () => {
@@ -190,6 +225,58 @@ describeOnBothStores('the decisions', (host) => {
       const { text } = await console.get(path);
       expect(text).not.toMatch(/<script>|onload='|\u202e|<b>/);
     }
+  });
+});
+
+describe('a search that has found nothing yet', () => {
+  const search = { path: '/console/decisions', query: { user: '7 & "8"' }, next: 'e30', lookedAtMs: 0 };
+  const to = (step: number): string => `/console/decisions?user=7+%26+%228%22&after=e30&step=${step}`;
+  const pageOf = (step: string) => {
+    const { refresh, content } = continued({ ...search, step: stepIn(new URLSearchParams({ step })) });
+    return { refresh, text: markupOf(content).replaceAll('&amp;', '&') };
+  };
+
+  it.each([
+    ['', 1],
+    ['1', 2],
+    ['59', 60],
+  ])('goes on by itself after step %j, and can be stopped', (step, next) => {
+    const { refresh, text } = pageOf(step);
+    expect(refresh).toEqual({ refreshS: 1, refreshTo: to(next) });
+    expect(text).toMatch(/href="([^"]*)"\s*>Stop</);
+    expect(text).toContain(`href="${to(60)}"`);
+    expect(text).toContain(`href="${to(0)}"`);
+  });
+
+  it.each(['60', '99'])('waits for a person after step %s', (step) => {
+    const { refresh, text } = pageOf(step);
+    expect(refresh).toEqual({});
+    expect(text).not.toContain('Stop');
+    expect(text).toContain(`href="${to(0)}"`);
+  });
+
+  it.each(['-1', '100', 'x', '1e1'])('takes step %s for the first', (step) => {
+    expect(pageOf(step).refresh.refreshTo).toBe(to(1));
+  });
+
+  it('tells the browser by the page', () => {
+    const { refresh, content } = continued({ ...search, step: 0 });
+    const page = layout({
+      view: { title: 'Decisions', content, ...refresh },
+      path: '/decisions',
+      navigation: [],
+      person: ADA,
+      frozen: ['x'.repeat(1000)],
+      notice: undefined,
+      assets: { stylesheet: '/s', script: '/j' },
+      canSignOut: true,
+    });
+    expect(markupOf(page)).toContain(
+      `<meta http-equiv="refresh" content="1; url=${to(1).replaceAll('&', '&amp;')}" />`,
+    );
+    // A long reason of a freeze is cut.
+    expect(markupOf(page)).toContain(`<span>${'x'.repeat(160)}…</span>`);
+    expect(markupOf(page)).toContain('Read the rest');
   });
 });
 
@@ -233,11 +320,11 @@ describeOnBothStores('a trial', (host) => {
   });
 
   it.each([
-    [{ ...MEMBERS, symbol: '' }, 'payCoinSymbol is missing'],
-    [{ ...MEMBERS, body: '{' }, 'the callback can&#39;t be read'],
-    [{ ...MEMBERS, body: '<script>alert(1)</script>' }, 'the callback can&#39;t be read'],
+    [{ ...MEMBERS, symbol: '' }, 'Asset (payCoinSymbol) is missing'],
+    [{ ...MEMBERS, body: '{' }, 'The callback can&#39;t be read'],
+    [{ ...MEMBERS, body: '<script>alert(1)</script>' }, 'The callback can&#39;t be read'],
     [{ ...MEMBERS, scheme: '"><b>' }, 'does not accept the scheme &quot;&gt;&lt;b&gt;'],
-    [{ ...MEMBERS, kind: 'gift' }, 'kind gift is not known'],
+    [{ ...MEMBERS, kind: 'gift' }, 'Kind gift is not known'],
     [{ ...MEMBERS, userId: 'x'.repeat(4096) }, 'userId'],
   ])('explains what is wrong with %j', async (fields, because) => {
     const console = await started();
@@ -259,7 +346,8 @@ describeOnBothStores('what happens now', (host) => {
       expect(status).toBe(200);
       expect(text).toContain('1 SUCCESS');
       expect(text).toContain('3 FAILURE');
-      expect(text.match(/<rect class="(?:yes|no)"/g)).toHaveLength(2);
+      expect(text.match(/<rect\s+class="(?:yes|no)"/g)).toHaveLength(2);
+      expect(text).toMatch(/<title>[\d :-]+ UTC: 1 SUCCESS, 3 FAILURE<\/title>/);
       expect(text).toContain('rule=payments%2Famount-limit%231');
       expect(text).toMatch(/verdict=FAILURE"\s*>payments\/amount-limit#1</);
       expect(text).toMatch(/TERMS_CHANGED<\/span>/);

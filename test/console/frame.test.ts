@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { html, lines, link, markupOf, verbatim, withQuery } from '../../src/console/html.ts';
-import { verdictPill } from '../../src/console/layout.ts';
+import { facts, fault, numbers, proseOf, table, verdictPill } from '../../src/console/layout.ts';
 import { type TestConsole, ADA, READER, startTestConsole } from './console.ts';
 
 describe('a page of the console', () => {
@@ -240,6 +240,52 @@ describe('html', () => {
   it('leaves parameters without a value out of a query', () => {
     expect(withQuery('/console/x', { a: '1 &', b: '', c: undefined })).toBe('/console/x?a=1+%26');
     expect(withQuery('/console/x', { b: '' })).toBe('/console/x');
+  });
+
+  it.each([
+    ['the amount is wrong', 'The amount is wrong'],
+    ['verdict', 'Verdict'],
+    ['request_id is missing', 'request_id is missing'],
+    ['payCoinSymbol is missing', 'payCoinSymbol is missing'],
+    ['--after is wrong', '--after is wrong'],
+    ['run `a <b>` now', 'Run <code>a &lt;b&gt;</code> now'],
+  ])('the fault %j begins as a sentence does', (sentence, shown) => {
+    expect(markupOf(fault(sentence))).toBe(`<p class="fault" role="alert">${shown}</p>`);
+  });
+
+  it('shows what is between two backticks as code, and a single one as it is', () => {
+    expect(markupOf(proseOf('a `b` c ` d'))).toBe('a <code>b</code> c ` d');
+  });
+
+  it('shows no fact without a value', () => {
+    const text = markupOf(
+      facts([
+        ['Empty', ''],
+        ['Nothing', html`${false}`],
+        ['Zero', 0],
+      ]),
+    );
+    expect(text).toMatch(/<dt>Zero<\/dt>\s*<dd>0<\/dd>/);
+    expect(text).not.toMatch(/Empty|Nothing/);
+  });
+
+  it('a table stays one for screen readers, and each cell has its heading', () => {
+    const text = markupOf(
+      table(
+        'Things',
+        ['Name', numbers('Count')],
+        [
+          ['<a>', 1],
+          [html``, 2],
+        ],
+      ),
+    );
+    for (const role of ['table', 'rowgroup', 'row', 'columnheader', 'cell']) {
+      expect(text).toContain(`role="${role}"`);
+    }
+    expect(text).toContain('<td role="cell" data-label="Name" class="words"><div>&lt;a&gt;</div></td>');
+    expect(text).toContain('<td role="cell" data-label="Count"  class="number"><div>1</div></td>');
+    expect(text).toContain('<td role="cell" data-label="Name" class="words"></td>');
   });
 
   it('tells a verdict by a sign and a word', () => {

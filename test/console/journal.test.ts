@@ -46,8 +46,9 @@ describe.each(['embedded', 'redis'] as const)('the journal and the reconciliatio
   it('has the size and the oldest entry of each source', async () => {
     const { status, text } = await console.get('/console/journal', READER);
     expect(status).toBe(200);
-    expect(text).toMatch(/<td>shop<\/td><td>1<\/td><td><a href="\/console\/decisions\/shop\/[^"]+">/);
-    expect(text).toMatch(/<td>vault<\/td><td>0<\/td><td>–<\/td><td>–<\/td><td>–<\/td><td>–<\/td>/);
+    const cells = text.replaceAll(/<td [^>]*><div>/g, '<td>').replaceAll('</div></td>', '</td>');
+    expect(cells).toMatch(/<td>shop<\/td><td>1<\/td><td><a href="\/console\/decisions\/shop\/[^"]+">/);
+    expect(cells).toMatch(/<td>vault<\/td><td>0<\/td><td>–<\/td><td>–<\/td><td>–<\/td><td>–<\/td>/);
     expect(text).toContain('journal verify DIRECTORY --record');
   });
 

@@ -128,8 +128,18 @@ describeOnBothStores('the state that operators keep', (host) => {
     const used = await console.get('/console/orders?kind=payment&id=A-1');
     expect(used.text).toMatch(/<span class="pill ">used<\/span>/);
     expect((await console.send('/console/orders', { ...order, id: 'A-2' })).status).toBe(303);
+    const asks = await console.get('/console/orders/cancel?kind=payment&source=shop&id=A-2');
+    expect(asks.text).toContain('Cancel this order?');
+    expect(asks.text).toContain('Yes, cancel it');
+    expect((await console.get('/console/orders/cancel?kind=payment&id=A-2', READER)).text).not.toContain(
+      'Yes,',
+    );
+    expect((await console.get('/console/orders?kind=payment&id=A-2')).text).toMatch(/pill yes">expected/);
     const cancelled = await console.send('/console/orders/cancel', { kind: 'payment', id: 'A-2' });
     expect(cancelled.notice).toBe('The order is cancelled.');
+    expect((await console.get('/console/orders/cancel?kind=payment&id=A-2')).text).toMatch(
+      /pill no">cancelled/,
+    );
     expect(await console.pay({ appOrderId: 'A-2', orderAmount: '100' })).toBe('FAILURE');
     const faulty = await console.send('/console/orders', { ...order, id: HOSTILE, amount: '1e5' });
     expect(faulty.status).toBe(422);

@@ -5,10 +5,10 @@ import type { CallText, PolicyMovementTexts } from '../../policy/transaction-tex
 import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
-import { facts, instant, table, verdictPill } from '../layout.ts';
+import { facts, instant, numbers, proseOf, table, verdictPill } from '../layout.ts';
 import type { PageRequest, Pages, View } from '../page.ts';
 import type { FoundEntry } from '../reading.ts';
-import type { DecisionsParts } from './decisions.ts';
+import { type DecisionsParts, typeName } from './decisions.ts';
 
 const ABOUT_MAX = 100;
 const HISTORY_MAX = 1000;
@@ -29,18 +29,21 @@ async function show({ reading, sources }: DecisionsParts, { parameters }: PageRe
       `The journal of ${source} has no entry ${id}. It may be archived`,
     );
   }
-  const [first, about, pushed, transaction] = await Promise.all([
+  const [first, others, pushed, transaction] = await Promise.all([
     entry.of === '' ? undefined : reading.entry(source, entry.of),
     entry.subject === '' ? [] : reading.about(source, entry.subject, ABOUT_MAX),
     pushOf(reading, entry.revision),
     reading.transaction(entry),
   ]);
   const explanation = explainJournalEntry(entry, first);
+  const about = entry.subject === '' ? `${source}/${id}` : entry.subject;
+  const isDecision = entry.type === 'decision' || entry.type === 'repeat';
   return {
-    title: entry.subject === '' ? `${source}/${id}` : entry.subject,
+    title: `${isDecision ? 'Decision' : 'Entry'} ${about}`,
+    up: { to: link`/decisions`, label: 'Decisions' },
     content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${
       transaction !== undefined && transactionCard(transaction)
-    }${callbackCard(explanation)}${aboutTable(about.filter((each) => each.id !== id))}`,
+    }${callbackCard(explanation)}${aboutTable(others.filter((each) => each.id !== id))}`,
   };
 }
 
@@ -75,7 +78,7 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
   const asked = question === undefined ? '' : `${question.type}${question.speedUp ? ', a speed-up' : ''}`;
   const known: readonly (readonly [string, Html | string | undefined])[] = [
     ['Time (UTC)', instant(atMs)],
-    ['Entry', `${source}/${id}, ${type}`],
+    ['Entry', `${source}/${id}, ${typeName(type)}`],
     ['Question', asked],
     ['Authenticated by', by],
     ['Address', address],
@@ -85,7 +88,7 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
       'Repeats',
       of === '' ? undefined : html`<a href="${link`/decisions/${source}/${of}`}">${source}/${of}</a>`,
     ],
-    ['Would have refused next', next && `${next.policy}/${next.rule}: ${next.because}`],
+    ['Would have refused next', next && html`${next.policy}/${next.rule}: ${proseOf(next.because)}`],
     [
       'Revision',
       revision === ''
@@ -95,9 +98,8 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
   ];
   return html`<section class="card">
     <h2>${verdict !== '' && verdictPill(verdict)} ${code}</h2>
-    <p class="because">${because}</p>
-    ${facts(known.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [[name, value] as const])))}
-    ${tryForm(entry, detail)}
+    <p class="because">${proseOf(because)}</p>
+    ${facts(known.map(([name, value = '']) => [name, value]))} ${tryForm(entry, detail)}
   </section>`;
 }
 
@@ -129,7 +131,7 @@ export function rulesTable(rules: readonly RuleReport[]): Html | false {
       rules.map((rule) => [
         html`<span class="pill ${tone(rule)}">${wordOf(rule)}</span>`,
         html`<span class="mono">${rule.policy}/${rule.rule}</span>`,
-        rule.because,
+        proseOf(rule.because),
         html`${Object.entries(rule.values).map(
           ([name, value]) =>
             value !== '' && html`<span class="value"><span class="muted">${name}</span> ${value}</span> `,
@@ -149,9 +151,12 @@ function transactionCard({ calls, movements }: RecordedTransaction): Html {
         calls.list.map(callRow),
       )
     }
-    ${calls.problem !== '' && html`<p class="because">${calls.problem}</p>`} ${movementsTable(movements)}
+    ${calls.problem !== '' && html`<p class="because">${proseOf(calls.problem)}</p>`}
+    ${movementsTable(movements) || html`<p class="hint">${proseOf(NO_MOVEMENTS)}</p>`}
   </section>`;
 }
+
+const NO_MOVEMENTS = 'No policy that it was decided by uses `movements`, so no rule looked at what it moves.';
 
 const callRow = (call: CallText): readonly (Html | string)[] => [
   call.position === '' ? 'outer' : call.position,
@@ -168,7 +173,7 @@ export function movementsTable(movements: readonly PolicyMovementTexts[]): Html 
   return html`<h3>What it moves</h3>
     ${table(
       'What the rules of each policy see',
-      ['Policy', 'What', 'Amount', 'Asset', 'To'],
+      ['Policy', 'What', numbers('Amount'), 'Asset', 'To'],
       movements.flatMap(({ policy, list, problem }) =>
         problem === ''
           ? list.map(({ type, amount, symbol, contract, to }) => [
@@ -183,6 +188,15 @@ export function movementsTable(movements: readonly PolicyMovementTexts[]): Html 
     )}`;
 }
 
+/** The terms that the journal has under other names than the wire. */
+const WIRE_NAMES: Readonly<Record<string, string>> = {
+  transId: 'trans_id',
+  transferId: 'transfer_id',
+  inputData: 'input_data',
+  interactiveContract: 'interactive_contract',
+  outputMembers: 'further members of outputs',
+};
+
 function callbackCard({ detail }: EntryExplanation): Html | false {
   const { terms = {}, unknown = [], body, plaintext } = detail;
   if (body === undefined) return false;
@@ -190,9 +204,10 @@ function callbackCard({ detail }: EntryExplanation): Html | false {
     <h2>The callback</h2>
     ${facts([
       ...Object.entries(terms).map(
-        ([name, value]) => [name, html`<span class="mono">${value}</span>`] as const,
+        ([name, value]) =>
+          [WIRE_NAMES[name] ?? name, value === '' ? '' : html`<span class="mono">${value}</span>`] as const,
       ),
-      ...(unknown.length === 0 ? [] : [['Members nobody knows', unknown.join(', ')] as const]),
+      ...(unknown.length === 0 ? [] : [['Unknown members', unknown.join(', ')] as const]),
     ])}
     <h3>Body, as it arrived</h3>
     <pre tabindex="0">${lines(body)}</pre>
@@ -212,10 +227,10 @@ function aboutTable(entries: readonly FoundEntry[]): Html | false {
       ['Time (UTC)', 'Entry', 'Verdict', 'Code', 'Why'],
       entries.map((entry) => [
         html`<a href="${link`/decisions/${entry.source}/${entry.id}`}">${instant(entry.atMs)}</a>`,
-        entry.type,
+        typeName(entry.type),
         entry.verdict === '' ? '' : verdictPill(entry.verdict),
-        entry.code,
-        entry.because,
+        entry.code === '' ? '' : html`<span class="code">${entry.code}</span>`,
+        proseOf(entry.because),
       ]),
     )}`;
 }

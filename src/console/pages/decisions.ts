@@ -5,9 +5,10 @@ import type { EntryFilter } from '../../journal/search.ts';
 import { JOURNAL_TYPES } from '../../store/store.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { readInstant } from '../../values/clock.ts';
+import { continued, searchFrom, stepIn } from '../continued.ts';
 import { choiceField, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
-import { instant, nothing, table, verdictPill } from '../layout.ts';
+import { fault, instant, nothing, numbers, proseOf, table, verdictPill } from '../layout.ts';
 import type { Download, PageRequest, Pages, View } from '../page.ts';
 import type { FoundEntry, FoundPage, Reading } from '../reading.ts';
 
@@ -31,36 +32,57 @@ export function decisionsPages(parts: DecisionsParts): Pages {
   };
 }
 
-async function showDecisions(
-  { reading, sources }: DecisionsParts,
-  { query }: PageRequest,
+async function showDecisions(parts: DecisionsParts, { query }: PageRequest): Promise<View | Download> {
+  const names = parts.sources.map(({ name }) => name);
+  try {
+    return await search(parts, query, names);
+  } catch (thrown) {
+    // What was typed stays in the form.
+    if (!(thrown instanceof CountersignError) || thrown.code !== 'USAGE') throw thrown;
+    return {
+      title: TITLE,
+      status: 422,
+      content: html`${fault(`${thrown.message}.`)}${searchForm(query, names)}`,
+    };
+  }
+}
+
+async function search(
+  { reading }: DecisionsParts,
+  query: URLSearchParams,
+  names: readonly string[],
 ): Promise<View | Download> {
-  const names = sources.map(({ name }) => name);
   const format = oneOf(query, 'format', ['csv', 'jsonl']);
-  const page = await reading.search(
-    {
-      streams: streamsOf(query, names),
-      newestFirst: true,
-      period: periodOf(query),
-      cursor: written(query, 'after') ?? START,
-      filter: filterOf(query),
-      limit: format === undefined ? ROWS : EXPORTED_ROWS,
-    },
-    LOOKED,
-  );
+  const asked = {
+    streams: streamsOf(query, names),
+    newestFirst: true,
+    period: periodOf(query),
+    cursor: written(query, 'after') ?? START,
+    filter: filterOf(query),
+    limit: format === undefined ? ROWS : EXPORTED_ROWS,
+    withMembers: true,
+  };
+  const page = await searchFrom(reading, asked, LOOKED);
   if (format === 'csv')
     return { name: 'decisions.csv', contentType: 'text/csv; charset=utf-8', chunks: csv(page) };
   if (format === 'jsonl')
     return { name: 'decisions.jsonl', contentType: 'application/jsonl', chunks: jsonLines(page) };
-  return {
-    title: 'Decisions',
-    content: html`${searchForm(query, names)}${
-      page.entries.length === 0
-        ? nothing('No entry of the journal matches, as far as the search looked.')
-        : rows(page)
-    }${farther(query, page)}`,
-  };
+  const form = searchForm(query, names);
+  if (page.entries.length > 0)
+    return { title: TITLE, content: html`${form}${rows(page)}${farther(query, page)}` };
+  if (page.next === undefined) return { title: TITLE, content: html`${form}${nothing(NO_MATCH)}` };
+  const { refresh, content } = continued({
+    path: link`/decisions`,
+    query: typedIn(query),
+    step: stepIn(query),
+    next: page.next,
+    lookedAtMs: page.lookedAtMs,
+  });
+  return { title: TITLE, ...refresh, content: html`${form}${content}` };
 }
+
+const TITLE = 'Decisions';
+const NO_MATCH = 'No entry of the journal matches.';
 
 function periodOf(query: URLSearchParams): { readonly fromMs?: number; readonly untilMs?: number } {
   const [fromMs, untilMs] = ['from', 'until'].map((name) => instantOf(query, name));
@@ -73,7 +95,7 @@ function instantOf(query: URLSearchParams, name: string): number | undefined {
   if (text === undefined) return undefined;
   const found = readInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   if (found !== undefined) return found;
-  throw new CountersignError('USAGE', `${name} ${text} is not a time. Write 2026-03-02T10:00`);
+  throw new CountersignError('USAGE', `the time ${text} (${name}) can't be read. Write 2026-03-02T10:00`);
 }
 
 function streamsOf(query: URLSearchParams, names: readonly string[]): readonly Stream[] {
@@ -123,9 +145,12 @@ const FIELDS = [
   'until',
 ];
 
+/** Those that are seen without opening the others. */
+const SHOWN_FIELDS: ReadonlySet<string> = new Set(['source', 'id', 'verdict', 'user']);
+
 function searchForm(query: URLSearchParams, names: readonly string[]): Html {
   const value = (name: string): string | undefined => written(query, name);
-  const isNarrow = FIELDS.slice(2).some((name) => !['verdict'].includes(name) && value(name) !== undefined);
+  const isNarrow = FIELDS.some((name) => !SHOWN_FIELDS.has(name) && value(name) !== undefined);
   return html`<form class="card" method="get" action="${link`/decisions`}" role="search">
 <div class="fields">
 ${choiceField('Source', 'source', value('source'), names)}
@@ -140,7 +165,7 @@ ${textField('Amount from', 'least', value('least'))}
 ${textField('Amount to', 'most', value('most'))}
 ${textField('Rule that refused', 'rule', value('rule'), 'usdt-payments/amount-limit')}
 ${textField('Code', 'code', value('code'), 'TERMS_CHANGED')}
-${choiceField('Entry', 'type', value('type'), JOURNAL_TYPES)}
+${choiceField('Entry', 'type', value('type'), JOURNAL_TYPES, 'any', typeName)}
 <label>From (UTC)<input type="datetime-local" name="from" value="${value('from') ?? ''}"></label>
 <label>Until (UTC)<input type="datetime-local" name="until" value="${value('until') ?? ''}"></label>
 </div></details>
@@ -148,54 +173,87 @@ ${choiceField('Entry', 'type', value('type'), JOURNAL_TYPES)}
 </form>`;
 }
 
-function rows({ entries }: FoundPage): Html {
+function rows({ entries, members }: FoundPage): Html {
   return table(
     'Entries of the journal, newest first',
-    ['Time (UTC)', 'Verdict', 'Code', 'Source', 'Subject', 'Why'],
-    entries.map((entry) => [
-      html`<a href="${link`/decisions/${entry.source}/${entry.id}`}">${instant(entry.atMs)}</a>`,
-      entry.verdict === '' ? '' : verdictPill(entry.verdict),
-      entry.code === '' || entry.type !== 'decision' ? `${entry.code} ${entry.type}`.trim() : entry.code,
-      entry.source,
-      entry.subject,
-      entry.because,
-    ]),
+    ['Time (UTC)', 'Verdict', 'Source', 'Subject', numbers('Amount'), 'Asset', 'User', 'Why'],
+    entries.map((entry, at) => {
+      const { amount = '', asset = '', user = '' } = members[at] ?? {};
+      return [
+        html`<a href="${link`/decisions/${entry.source}/${entry.id}`}">${instant(entry.atMs)}</a>`,
+        outcome(entry),
+        entry.source,
+        entry.subject,
+        amount,
+        asset,
+        user,
+        proseOf(entry.because),
+      ];
+    }),
   );
 }
 
+/** The verdict with its code. Entries that decide nothing say what they are. */
+function outcome({ verdict, code, type }: FoundEntry): Html {
+  const words = [code, ...(code === '' || type !== 'decision' ? [typeName(type)] : [])];
+  return html`${verdict !== '' && verdictPill(verdict)}${words.map(
+    (word) => word !== '' && html`<span class="code">${word}</span>`,
+  )}`;
+}
+
+/** The type of an entry in the words of the documentation. */
+export const typeName = (type: string): string => (type === 'notice' ? 'notification' : type);
+
+/** What was typed into the form. */
+const typedIn = (query: URLSearchParams): Readonly<Record<string, string | undefined>> =>
+  Object.fromEntries(FIELDS.map((name) => [name, written(query, name)]));
+
 /** The next page, how far this one looked, and the same as a file. */
 function farther(query: URLSearchParams, { entries, next, lookedAtMs }: FoundPage): Html {
-  const same = Object.fromEntries(FIELDS.map((name) => [name, written(query, name)]));
+  const same = typedIn(query);
   const here = { ...same, after: written(query, 'after') };
   const isShort = next !== undefined && entries.length < ROWS;
   return html`<div class="actions">
     ${next !== undefined && html`<a class="button quiet" href="${withQuery(link`/decisions`, { ...same, after: next })}">${isShort ? 'Look further back' : 'Older'}</a>`}
     ${isShort && lookedAtMs !== undefined && html`<span class="muted">Looked back to ${instant(lookedAtMs)} UTC.</span>`}
-    ${
-      entries.length > 0 &&
-      html`<a href="${withQuery(link`/decisions`, { ...here, format: 'csv' })}">CSV</a>
-        <a href="${withQuery(link`/decisions`, { ...here, format: 'jsonl' })}">JSON lines</a>`
-    }
+    <a href="${withQuery(link`/decisions`, { ...here, format: 'csv' })}">CSV</a>
+    <a href="${withQuery(link`/decisions`, { ...here, format: 'jsonl' })}">JSON lines</a>
   </div>`;
 }
 
-async function* jsonLines({ entries }: FoundPage): AsyncGenerator<string> {
-  for (const entry of entries) yield `${JSON.stringify(exported(entry))}\n`;
+async function* jsonLines(page: FoundPage): AsyncGenerator<string> {
+  for (const row of exported(page)) yield `${JSON.stringify(row)}\n`;
 }
 
-const COLUMNS = ['id', 'at', 'type', 'verdict', 'code', 'subject', 'rule', 'because', 'revision'] as const;
+/** Spreadsheets and scripts know the columns by their places: new ones come last. */
+const COLUMNS = [
+  'id',
+  'at',
+  'type',
+  'verdict',
+  'code',
+  'subject',
+  'rule',
+  'because',
+  'revision',
+  'amount',
+  'asset',
+  'user',
+] as const;
 
-async function* csv({ entries }: FoundPage): AsyncGenerator<string> {
+async function* csv(page: FoundPage): AsyncGenerator<string> {
   yield `${COLUMNS.join(',')}\r\n`;
-  for (const entry of entries) {
-    const row = exported(entry);
-    yield `${COLUMNS.map((column) => csvField(row[column])).join(',')}\r\n`;
-  }
+  for (const row of exported(page)) yield `${COLUMNS.map((column) => csvField(row[column])).join(',')}\r\n`;
 }
 
-function exported(entry: FoundEntry): Readonly<Record<(typeof COLUMNS)[number], string>> {
-  const { source, id, atMs, ...texts } = entry;
-  return { ...texts, id: `${source}/${id}`, at: new Date(atMs).toISOString() };
+function exported({
+  entries,
+  members,
+}: FoundPage): readonly Readonly<Record<(typeof COLUMNS)[number], string>>[] {
+  return entries.map(({ source, id, atMs, ...texts }, at) => {
+    const { amount = '', asset = '', user = '' } = members[at] ?? {};
+    return { ...texts, id: `${source}/${id}`, at: new Date(atMs).toISOString(), amount, asset, user };
+  });
 }
 
 /** Quoted. A spreadsheet would run a text that begins like a formula, so it gets an apostrophe. */

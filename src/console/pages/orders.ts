@@ -17,6 +17,7 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import { KIND_WORDS, idMember, memberWord } from '../member-words.ts';
 import type { Reading } from '../reading.ts';
 
 export interface OrdersParts {
@@ -28,24 +29,13 @@ export interface OrdersParts {
 }
 
 const EXPIRES = '24h';
-const LABELS: Readonly<Record<string, string>> = {
-  userId: 'User',
-  symbol: 'Asset',
-  amount: 'Amount',
-  scheme: 'Scheme',
-  from: 'From',
-  to: 'To',
-  outputs: 'To several (ADDRESS=AMOUNT, …)',
-  memo: 'Memo',
-  transfer_id: 'transfer_id',
-  input_data: 'Call data',
-  interactive_contract: 'Contract',
-};
-
 /** Announced orders, by their ids: the stores have no list of them. */
 export function ordersPages(parts: OrdersParts): Pages {
   return {
-    pages: [{ path: '/orders', navigation: 'Orders', show: (request) => show(parts, request) }],
+    pages: [
+      { path: '/orders', navigation: 'Orders', show: (request) => show(parts, request) },
+      { path: '/orders/cancel', show: (request) => confirmCancelling(parts, request) },
+    ],
     acts: [
       { path: '/orders', role: 'operate', perform: (request) => announce(parts, request) },
       { path: '/orders/cancel', role: 'operate', perform: (request) => cancel(parts, request) },
@@ -53,7 +43,10 @@ export function ordersPages(parts: OrdersParts): Pages {
   };
 }
 
-async function show(parts: OrdersParts, { query, person }: PageRequest): Promise<View> {
+async function show(
+  parts: OrdersParts,
+  { query, person }: Pick<PageRequest, 'query' | 'person'>,
+): Promise<View> {
   const id = written(query, 'id');
   const kind = kindOf(parts, query);
   if (id === undefined) return view(parts, { kind, query, person });
@@ -63,7 +56,7 @@ async function show(parts: OrdersParts, { query, person }: PageRequest): Promise
   const found =
     order === undefined
       ? nothing(`No order ${subject} was announced for ${source}.`)
-      : orderCard(order, person);
+      : orderCard(kind, order, cancelLink(kind, order, id, person));
   return view(parts, { kind, query, person, found });
 }
 
@@ -87,8 +80,11 @@ interface Shown {
   readonly fault?: string;
 }
 
+/** `Order (appOrderId)`, because the programs of a merchant call it so. */
+const idWord = (kind: Kind): string => `${memberWord(kind, idMember(kind))} (${idMember(kind)})`;
+
 function view({ sources }: OrdersParts, { kind, query, person, found, fault: problem }: Shown): View {
-  const fitting = sources.filter(({ kinds }) => kinds.includes(kind)).map(({ name }) => name);
+  const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
   return {
     title: 'Orders',
     ...(problem !== undefined && { status: 422 as const }),
@@ -100,7 +96,7 @@ function view({ sources }: OrdersParts, { kind, query, person, found, fault: pro
                 <a
                   href="${withQuery(link`/orders`, { kind: each })}"
                   ${each === kind && html` aria-current="true"`}
-                  >${each}</a
+                  >${KIND_WORDS[each]}</a
                 >
               </li>`,
           )}
@@ -110,8 +106,8 @@ function view({ sources }: OrdersParts, { kind, query, person, found, fault: pro
       <form class="card" method="get" action="${link`/orders`}">
         <input type="hidden" name="kind" value="${kind}" />
         <div class="fields">
-          ${choiceField('Source', 'source', written(query, 'source'), fitting, 'the first')}
-          ${textField(kind === 'payment' ? 'appOrderId' : 'request_id', 'id', written(query, 'id'))}
+          ${choiceField('Source', 'source', written(query, 'source'), namesOf(fitting), 'the first')}
+          ${textField(idWord(kind), 'id', written(query, 'id'))}
         </div>
         <div class="actions"><button>Look up</button></div>
       </form>
@@ -119,9 +115,10 @@ function view({ sources }: OrdersParts, { kind, query, person, found, fault: pro
   };
 }
 
-function orderCard({ source, subject, state, members, by, ...times }: Order, person: Person): Html {
+/** An order, with what can be done about it. */
+function orderCard(kind: Kind, order: Order, acts: Html | false): Html {
+  const { source, subject, state, members, by, ...times } = order;
   const tone = { expected: 'yes', used: '', cancelled: 'no', expired: 'no' }[state];
-  const [kind = '', ...id] = subject.split(':');
   return html`<section class="card">
     <h2>${subject} <span class="pill ${tone}">${state}</span></h2>
     ${facts([
@@ -129,7 +126,7 @@ function orderCard({ source, subject, state, members, by, ...times }: Order, per
       ...Object.entries(members).map(
         ([name, text]) =>
           [
-            LABELS[name] ?? name,
+            memberWord(kind, name),
             text === '' ? 'none' : html`<span class="mono value">${text}</span>`,
           ] as const,
       ),
@@ -138,27 +135,64 @@ function orderCard({ source, subject, state, members, by, ...times }: Order, per
       ['Expires (UTC)', instant(times.expiresAtMs)],
       ...(times.endedAtMs === 0 ? [] : [['Ended (UTC)', instant(times.endedAtMs)] as const]),
     ])}
-    ${
-      state === 'expected' &&
-      mayUse(person, 'operate') &&
-      html`<form class="actions" method="post" action="${link`/orders/cancel`}">
-        <input type="hidden" name="source" value="${source}" />
-        <input type="hidden" name="kind" value="${kind}" />
-        <input type="hidden" name="id" value="${id.join(':')}" />
-        <button class="danger">Cancel the order</button>
-      </form>`
-    }
+    ${acts}
   </section>`;
 }
 
-const announceForm = (kind: Kind, fitting: readonly string[], query: URLSearchParams): Html =>
+/** Leads to the page that asks whether to cancel. */
+const cancelLink = (kind: Kind, { source, state }: Order, id: string, person: Person): Html | false =>
+  state === 'expected' &&
+  mayUse(person, 'operate') &&
+  html`<p class="actions">
+    <a class="button quiet" href="${withQuery(link`/orders/cancel`, { kind, source, id })}"
+      >Cancel the order</a
+    >
+  </p>`;
+
+/** Shows an order, and asks whether to cancel it. */
+async function confirmCancelling(parts: OrdersParts, { query, person }: PageRequest): Promise<View> {
+  const [kind, id] = [kindOf(parts, query), written(query, 'id') ?? ''];
+  const source = sourceOf(parts, kind, query);
+  const order = await parts.reading.order(source, subjectOf({ kind, id }));
+  if (order?.state !== 'expected' || !mayUse(person, 'operate')) return show(parts, { query, person });
+  const form = html`<form class="actions" method="post" action="${link`/orders/cancel`}">
+    <input type="hidden" name="source" value="${source}" />
+    <input type="hidden" name="kind" value="${kind}" />
+    <input type="hidden" name="id" value="${id}" />
+    <button class="danger">Yes, cancel it</button>
+    <a class="button quiet" href="${withQuery(link`/orders`, { kind, source, id })}">No, keep it</a>
+  </form>`;
+  return {
+    title: 'Cancel this order?',
+    up: { to: withQuery(link`/orders`, { kind, source, id }), label: 'Orders' },
+    content: html`<p>The rule expected-order then refuses its callback. The order can be announced again.</p>
+      ${orderCard(kind, order, form)}`,
+  };
+}
+
+const namesOf = (sources: readonly OrderSource[]): readonly string[] => sources.map(({ name }) => name);
+
+/** A member to type, or to choose if only some values are possible. */
+function memberField(
+  kind: Kind,
+  name: string,
+  fitting: readonly OrderSource[],
+  query: URLSearchParams,
+): Html {
+  const [label, value] = [memberWord(kind, name), written(query, name)];
+  if (name !== 'scheme') return textField(label, name, value);
+  const schemes = [...new Set(fitting.flatMap((source) => source.schemes))];
+  return choiceField(label, name, value, schemes, 'choose one');
+}
+
+const announceForm = (kind: Kind, fitting: readonly OrderSource[], query: URLSearchParams): Html =>
   html`<form class="card" method="post" action="${link`/orders`}">
     <h2>Announce an order</h2>
     <input type="hidden" name="kind" value="${kind}" />
     <div class="fields">
-      ${choiceField('Source', 'source', written(query, 'source'), fitting, 'the first')}
-      ${textField(kind === 'payment' ? 'appOrderId' : 'request_id', 'id', written(query, 'id'))}
-      ${ORDER_MEMBERS[kind].names.map((name) => textField(LABELS[name] ?? name, name, written(query, name)))}
+      ${choiceField('Source', 'source', written(query, 'source'), namesOf(fitting), 'the first')}
+      ${textField(idWord(kind), 'id', written(query, 'id'))}
+      ${ORDER_MEMBERS[kind].names.map((name) => memberField(kind, name, fitting, query))}
       ${textField('Expires', 'expires', written(query, 'expires') ?? EXPIRES, 'a duration, or a time')}
     </div>
     <div class="actions"><button>Announce</button></div>

@@ -1,10 +1,12 @@
 import { type Kind, KINDS } from '../../callback/callback.ts';
+import { callbackKinds } from '../../callback/kinds.ts';
 import { CountersignError } from '../../errors.ts';
 import type { LiveSimulation } from '../../simulation/simulate-live.ts';
 import type { Simulate } from '../../simulation/simulator.ts';
 import { choiceField, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim } from '../html.ts';
-import { fault, verdictPill } from '../layout.ts';
+import { fault, proseOf, verdictPill } from '../layout.ts';
+import { KIND_WORDS, idMember, memberWord } from '../member-words.ts';
 import type { Pages, View } from '../page.ts';
 import { movementsTable, rulesTable } from './decision.ts';
 
@@ -17,38 +19,17 @@ export interface TryParts {
   }[];
 }
 
-/** The members that the form asks for, by kind, with their labels. */
-const MEMBERS: Readonly<Record<Kind, readonly (readonly [name: string, label: string])[]>> = {
-  payment: [
-    ['userId', 'User'],
-    ['amount', 'Amount'],
-    ['symbol', 'Asset'],
-    ['appOrderId', 'Order (may be left out)'],
-  ],
-  transfer: [
-    ['from', 'From'],
-    ['to', 'To'],
-    ['amount', 'Amount'],
-    ['symbol', 'Asset'],
-    ['memo', 'Memo'],
-    ['request_id', 'Request (may be left out)'],
-  ],
-  web3: [
-    ['from', 'From'],
-    ['to', 'To'],
-    ['amount', 'Amount'],
-    ['symbol', 'Coin of the chain'],
-    ['interactive_contract', 'Contract'],
-    ['input_data', 'Call data'],
-    ['request_id', 'Request (may be left out)'],
-  ],
+/** The members that the form asks for, by kind. */
+const MEMBERS: Readonly<Record<Kind, readonly string[]>> = {
+  payment: ['userId', 'amount', 'symbol', 'appOrderId'],
+  transfer: ['from', 'to', 'amount', 'symbol', 'memo', 'request_id'],
+  web3: ['from', 'to', 'amount', 'symbol', 'interactive_contract', 'input_data', 'request_id'],
 };
 
-const WORDS: Readonly<Record<Kind, string>> = {
-  payment: 'Payment',
-  transfer: 'Withdrawal',
-  web3: 'Web3 transaction',
-};
+function labelOf(kind: Kind, name: string): string {
+  const word = memberWord(kind, name);
+  return name === idMember(kind) ? `${word} (may be left out)` : word;
+}
 
 /** What a callback would be answered now. The form is a POST, because a body may be longer than a link. */
 export function tryPages(parts: TryParts): Pages {
@@ -66,7 +47,7 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams): Pr
   const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
   const body = written(query, 'body') ?? '';
   const members = Object.fromEntries(
-    MEMBERS[kind].flatMap(([name]) => {
+    MEMBERS[kind].flatMap((name) => {
       const value = written(query, name);
       return value === undefined ? [] : [[name, value]];
     }),
@@ -97,8 +78,23 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams): Pr
     };
   } catch (thrown) {
     if (!(thrown instanceof CountersignError) || /^(?:STORE_|BUSY$)/.test(thrown.code)) throw thrown;
-    return { title: 'Try', content: html`${fault(`${thrown.message}.`)}${form}`, status: 422 };
+    const sentence = `${withLabel(kind, thrown.message)}.`;
+    return { title: 'Try', content: html`${fault(sentence)}${form}`, status: 422 };
   }
+}
+
+/** A sentence names members as callbacks do. The form has other words for them, so both are there. */
+function withLabel(kind: Kind, sentence: string): string {
+  const { aliases } = callbackKinds[kind];
+  const known = new Map([
+    ...MEMBERS[kind].map((name) => [name, name] as const),
+    ...Object.entries(aliases).map(([wire, name]) => [wire, name] as const),
+  ]);
+  return sentence.replace(/: (\w+) (?=is |has |can)/, (whole, name: string) => {
+    const member = known.get(name);
+    const isNamed = member !== undefined && MEMBERS[kind].includes(member);
+    return isNamed ? `: ${memberWord(kind, member)} (${name}) ` : whole;
+  });
 }
 
 const kindChoices = (chosen: Kind): Html =>
@@ -108,7 +104,7 @@ const kindChoices = (chosen: Kind): Html =>
         (kind) =>
           html`<li>
             <a href="${link`/try`}?kind=${kind}" ${kind === chosen && html` aria-current="true"`}
-              >${WORDS[kind]}</a
+              >${KIND_WORDS[kind]}</a
             >
           </li>`,
       )}
@@ -128,7 +124,7 @@ function tryForm(kind: Kind, fitting: TryParts['sources'], query: URLSearchParam
         'the first',
       )}
       ${schemes.length > 0 && choiceField('Scheme', 'scheme', written(query, 'scheme'), schemes, 'the first')}
-      ${MEMBERS[kind].map(([name, label]) => textField(label, name, written(query, name)))}
+      ${MEMBERS[kind].map((name) => textField(labelOf(kind, name), name, written(query, name)))}
       <label class="wide"
         >Body of a callback, without an envelope. The fields above replace its members.
         <textarea name="body" rows="4" spellcheck="false">${verbatim(query.get('body') ?? '')}</textarea>
@@ -141,8 +137,8 @@ function tryForm(kind: Kind, fitting: TryParts['sources'], query: URLSearchParam
 function resultCard(source: string, { verdict, code, because, next, of, revision }: LiveSimulation): Html {
   return html`<section class="card" role="status">
     <h2>${verdictPill(verdict)} ${code}</h2>
-    <p class="because">${because}</p>
-    ${next !== undefined && html`<p class="muted">After that, ${next.policy}/${next.rule} would refuse: ${next.because}</p>`}
+    <p class="because">${proseOf(because)}</p>
+    ${next !== undefined && html`<p class="muted">After that, ${next.policy}/${next.rule} would refuse: ${proseOf(next.because)}</p>`}
     ${of !== '' && html`<p>It would repeat the decision <a href="${link`/decisions/${source}/${of}`}">${source}/${of}</a>.</p>`}
     ${revision !== '' && html`<p class="muted">Under revision <span class="mono">${revision}</span></p>`}
   </section>`;

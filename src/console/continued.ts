@@ -1,0 +1,62 @@
+import { CountersignError } from '../errors.ts';
+import { START } from '../journal/cursor.ts';
+import { written } from './fields.ts';
+import { type Html, html, withQuery } from './html.ts';
+import { instant } from './layout.ts';
+import type { View } from './page.ts';
+import type { Bounds, FoundPage, Reading } from './reading.ts';
+
+/** A search that has found nothing goes on by itself for so many pages, one a second. */
+const STEPS_MAX = 60;
+const PAUSE_S = 1;
+
+export interface Continued {
+  /** The path of the page, and the query of the search. */
+  readonly path: string;
+  readonly query: Readonly<Record<string, string | undefined>>;
+  /** How many pages went on by themselves until this one. */
+  readonly step: number;
+  readonly next: string;
+  readonly lookedAtMs: number | undefined;
+}
+
+/** A search that a link may continue. A cursor that is not one of the search is explained without commands. */
+export async function searchFrom(
+  reading: Pick<Reading, 'search'>,
+  query: Parameters<Reading['search']>[0],
+  bounds: Bounds,
+): Promise<FoundPage> {
+  try {
+    return await reading.search(query, bounds);
+  } catch (thrown) {
+    const isCursor = thrown instanceof CountersignError && thrown.code === 'USAGE' && query.cursor !== START;
+    throw isCursor ? new CountersignError('USAGE', OTHER_SEARCH) : thrown;
+  }
+}
+
+const OTHER_SEARCH = 'This link continues another search, or a part of it is missing. Search again';
+
+export function stepIn(query: URLSearchParams): number {
+  const text = written(query, 'step') ?? '0';
+  return /^\d{1,2}$/.test(text) ? Math.min(Number(text), STEPS_MAX) : 0;
+}
+
+/** A page that has found nothing yet: the browser asks for the next one, until somebody stops it. */
+export function continued({ path, query, step, next, lookedAtMs }: Continued): {
+  readonly refresh: Pick<View, 'refreshS' | 'refreshTo'>;
+  readonly content: Html;
+} {
+  const to = (at: number): string => withQuery(path, { ...query, after: next, step: String(at) });
+  const until = lookedAtMs !== undefined && html`, back to ${instant(lookedAtMs)} UTC`;
+  const isGoingOn = step < STEPS_MAX;
+  return {
+    refresh: isGoingOn ? { refreshS: PAUSE_S, refreshTo: to(step + 1) } : {},
+    content: html`<div class="card going-on" role="status">
+      <p>Nothing found yet${until}.${isGoingOn && ' The search goes on by itself.'}</p>
+      <div class="actions">
+        ${isGoingOn && html`<a class="button quiet" href="${to(STEPS_MAX)}">Stop</a>`}
+        <a class="button quiet" href="${to(0)}">Look further back</a>
+      </div>
+    </div>`,
+  };
+}
