@@ -1,6 +1,7 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { LimitsReading } from '../console/reading-limits.ts';
 import { QUERIES, READ_VERBS, type Reading } from '../console/reading.ts';
 import { CountersignError, type ErrorCode } from '../errors.ts';
 import type { StoreSettings } from '../settings/schema.ts';
@@ -30,14 +31,14 @@ export type ReadingAnswer =
     };
 
 export interface ReadingThread {
-  readonly reading: Reading;
+  readonly reading: Reading & LimitsReading;
   readonly close: () => Promise<void>;
 }
 
 const errorOf = ({ code, message, data }: Extract<ReadingAnswer, { readonly ok: false }>): Error =>
   code === undefined ? new Error(message) : new CountersignError(code, message, data);
 
-const METHODS = [...READ_VERBS, ...QUERIES] as const;
+const METHODS = [...READ_VERBS, ...QUERIES, 'limitsOf'] as const;
 const ENTRY = new URL('./console-reading-entry.ts', import.meta.url);
 const HEAP_MB = 256;
 
@@ -108,7 +109,7 @@ export function createReadingThread(
   ]);
   return {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the entry answers with what they return
-    reading: Object.fromEntries(methods) as unknown as Reading,
+    reading: Object.fromEntries(methods) as unknown as ReadingThread['reading'],
     async close() {
       const closing = worker;
       if (closing === undefined) return;

@@ -72,7 +72,7 @@ const KEYS_AT_ONCE = 100;
 
 /** The limits that the newest callbacks of the sources count in, as they are now. Writes nothing. */
 export async function limitsInUse(parts: LimitsParts, query: LimitsQuery): Promise<LimitsInUse> {
-  const found = new Map<string, Found>();
+  const found = createFinds(parts);
   let [looked, sinceMs] = [0, undefined as number | undefined];
   for (const source of query.sources) {
     const seen = new Set<string>();
@@ -88,15 +88,35 @@ export async function limitsInUse(parts: LimitsParts, query: LimitsQuery): Promi
       sinceMs = Math.min(sinceMs ?? Infinity, entry.atMs);
       if (seen.has(entry.subject)) continue;
       seen.add(entry.subject);
-      for (const each of countsOf(parts, entry)) {
-        const { policy, rule } = each.use;
-        found.set(`${each.use.group === undefined ? source : ''} ${each.claim.key} ${policy}/${rule}`, each);
-      }
+      found.add(entry);
       if (seen.size % IN_A_ROW === 0) await setImmediate();
     }
   }
-  const limits = await usesOf(parts, [...found.values()]);
-  return { limits: limits.sort(byFullness), looked, sinceMs };
+  return { limits: await found.limits(), looked, sinceMs };
+}
+
+/** The limits that these entries count in, as they are now, the fullest first. Writes nothing. */
+export async function limitsOfEntries(
+  parts: LimitsParts,
+  entries: readonly JournalEntry[],
+): Promise<readonly LimitUse[]> {
+  const found = createFinds(parts);
+  for (const entry of entries) found.add(entry);
+  return found.limits();
+}
+
+/** The counts of some entries, each once. */
+function createFinds(parts: LimitsParts) {
+  const found = new Map<string, Found>();
+  return {
+    add(entry: JournalEntry): void {
+      for (const each of countsOf(parts, entry)) {
+        const { group, source, policy, rule } = each.use;
+        found.set(`${group === undefined ? source : ''} ${each.claim.key} ${policy}/${rule}`, each);
+      }
+    },
+    limits: async (): Promise<LimitUse[]> => (await usesOf(parts, [...found.values()])).sort(byFullness),
+  };
 }
 
 /** What a callback counts in under the policies in force, whatever else they say of it. */

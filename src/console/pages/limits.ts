@@ -1,9 +1,13 @@
+import { START } from '../../journal/cursor.ts';
 import { type LimitUse, type LimitsInUse, percentOf } from '../../simulation/limits.ts';
 import type { Lockout, Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
+import { toComparable } from '../../values/comparable.ts';
+import { counted } from '../../values/text.ts';
+import { continued, searchFrom, stepIn } from '../continued.ts';
 import { choiceField, oneOf, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, link } from '../html.ts';
-import { instant, nothing, table } from '../layout.ts';
+import { instant, nothing, numbers, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -14,12 +18,13 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import type { LimitsReading } from '../reading-limits.ts';
 import type { Reading } from '../reading.ts';
 
 export interface LimitsPageParts {
   readonly store: Pick<Store, 'liftLockout'>;
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Reading, 'limits' | 'lockedOut'>;
+  readonly reading: Pick<Reading, 'limits' | 'lockedOut' | 'search'> & LimitsReading;
   readonly sources: readonly { readonly name: string }[];
 }
 
@@ -27,6 +32,9 @@ const ROWS = 100;
 /** The page looks at so many entries of each source, for so long in all; at some of them in any case. */
 const LOOKED = { most: 500, least: 200, ms: 200 };
 const LOCKOUTS_MAX = 100;
+/** For one user or address, the journal is searched, up to so many callbacks. */
+const CALLBACKS_OF_VALUE = 20;
+const SEARCHED = { most: 20_000, least: 500, ms: 200 };
 
 /** How full the limits are, and who is locked out. */
 export function limitsPages(parts: LimitsPageParts): Pages {
@@ -42,17 +50,67 @@ async function show({ reading, sources }: LimitsPageParts, { query, person }: Pa
   const names = sources.map(({ name }) => name);
   const chosen = oneOf(query, 'source', names);
   const shown = chosen === undefined ? names : [chosen];
-  const [found, locked] = await Promise.all([
+  const [rule, value] = [written(query, 'rule'), written(query, 'value')];
+  const [recent, locked, search] = await Promise.all([
     reading.limits(shown, LOOKED),
     reading.lockedOut(shown, LOCKOUTS_MAX),
+    value === undefined ? undefined : searched(reading, shown, value, query),
   ]);
-  const [rule, value] = [written(query, 'rule'), written(query, 'value')];
-  const matching = found.limits.filter((limit) => isOf(limit, rule, value));
+  const all = search === undefined ? recent.limits : eachOnce([...search.limits, ...recent.limits]);
+  const matching = all.filter((limit) => isOf(limit, rule, value));
+  const goesOn = matching.length === 0 && search?.next !== undefined;
+  const more =
+    goesOn &&
+    continued({
+      path: link`/limits`,
+      query: { source: chosen, rule, value },
+      step: stepIn(query),
+      next: search.next,
+      lookedAtMs: search.lookedAtMs,
+    });
   return {
     title: 'Limits',
-    content: html`${searchForm(query, names)}${lockoutsCard(locked, person)}${limitsTable(matching)}
-      <p class="hint">${lookedAt(found, matching.length)}</p>`,
+    ...(more && more.refresh),
+    content: html`${searchForm(query, names)}${lockoutsCard(locked, person)}
+      ${more ? more.content : limitsTable(matching, nothingOf(rule, value))}
+      <p class="hint">${USED} ${value === undefined && lookedAt(recent, matching.length)}</p>`,
   };
+}
+
+interface Searched {
+  readonly limits: readonly LimitUse[];
+  readonly next: string | undefined;
+  readonly lookedAtMs: number | undefined;
+}
+
+/** The limits of the newest callbacks of a user, an address or an asset, however long ago they were. */
+async function searched(
+  reading: LimitsPageParts['reading'],
+  sources: readonly string[],
+  party: string,
+  query: URLSearchParams,
+): Promise<Searched> {
+  const { entries, next, lookedAtMs } = await searchFrom(
+    reading,
+    {
+      streams: sources.map((source) => ({ source })),
+      newestFirst: true,
+      period: {},
+      cursor: written(query, 'after') ?? START,
+      filter: { party },
+      limit: CALLBACKS_OF_VALUE,
+    },
+    SEARCHED,
+  );
+  return { limits: await reading.limitsOf(entries), next, lookedAtMs };
+}
+
+/** The fullest first. */
+function eachOnce(limits: readonly LimitUse[]): readonly LimitUse[] {
+  const nameOf = ({ source, group, policy, rule, by, window }: LimitUse): string =>
+    JSON.stringify([group === undefined ? source : ['group', group], policy, rule, by, window]);
+  const once = new Map(limits.map((limit) => [nameOf(limit), limit]));
+  return [...once.values()].sort((a, b) => percentOf(b) - percentOf(a));
 }
 
 function isOf(
@@ -61,24 +119,38 @@ function isOf(
   value: string | undefined,
 ): boolean {
   const isRule = wantedRule === undefined || wantedRule === policy || wantedRule === `${policy}/${rule}`;
-  return isRule && (value === undefined || Object.values(by).includes(value));
+  const wanted = value === undefined ? undefined : toComparable(value);
+  return isRule && (wanted === undefined || Object.values(by).some((each) => toComparable(each) === wanted));
 }
+
+function nothingOf(rule: string | undefined, value: string | undefined): string {
+  const of = rule === undefined ? '' : ` of ${rule}`;
+  if (value !== undefined)
+    return `No limit over time${of} counts by ${value}, or the journal has no callback of it.`;
+  return rule === undefined
+    ? 'No limit over time counts the callbacks that were looked at.'
+    : `No limit over time${of} counts the callbacks that were looked at.`;
+}
+
+const USED =
+  'Used is what approvals have reserved in the window: there is no other count of reservations. An approval whose ' +
+  'operation failed counts, too, until it is released or its window ends.';
 
 const searchForm = (query: URLSearchParams, names: readonly string[]): Html =>
   html`<form class="card search" method="get" action="${link`/limits`}">
     <div class="fields">
       ${choiceField('Source', 'source', written(query, 'source'), names)}
       ${textField('Rule', 'rule', written(query, 'rule'), 'policy or policy/rule')}
-      ${textField('Counted by', 'value', written(query, 'value'), 'a user, an address')}
+      ${textField('Counted by', 'value', written(query, 'value'), 'a user or an address')}
     </div>
     <div class="actions"><button>Show</button></div>
   </form>`;
 
-function limitsTable(limits: readonly LimitUse[]): Html {
-  if (limits.length === 0) return nothing('No limit over time counts the callbacks that were looked at.');
+function limitsTable(limits: readonly LimitUse[], none: string): Html {
+  if (limits.length === 0) return nothing(none);
   return table(
     'Limits over time, the fullest first',
-    ['Full', 'Whose', 'Rule', 'Used', 'Left', 'Room comes back (UTC)'],
+    ['Full', 'Whose', 'Rule', numbers('Used'), 'Of', numbers('Left'), 'Room comes back (UTC)'],
     limits.slice(0, ROWS).map(limitRow),
   );
 }
@@ -87,15 +159,17 @@ function limitRow(limit: LimitUse): readonly (Html | string)[] {
   const { source, group, policy, rule, mode, by, window, max, used, next } = limit;
   const percent = percentOf(limit);
   return [
-    html`<meter min="0" max="100" high="80" optimum="0" value="${percent}">${percent}%</meter>
-      <span class="mono">${percent}%</span>`,
+    html`<span class="full ${used === 0n ? 'minor' : ''}"
+      ><meter min="0" max="100" high="80" optimum="0" value="${percent}">${percent}%</meter>
+      <span class="mono">${percent}%</span></span
+    >`,
     html`${group === undefined ? source : `group ${group}`}${Object.entries(by).map(
       ([name, value]) => html` <span class="value"><span class="muted">${name}</span> ${value}</span>`,
     )}`,
     html`<span class="mono">${policy}/${rule}</span
       >${mode !== 'enforce' && html` <span class="muted">${mode}</span>`}`,
-    html`${formatAmount(used)} <span class="muted">of</span> ${formatAmount(max)}
-      <span class="muted">in</span> ${window}`,
+    formatAmount(used),
+    html`${formatAmount(max)} <span class="muted">in</span> ${window}`,
     used >= max ? '0' : formatAmount(max - used),
     next === undefined ? '' : html`${formatAmount(next.amount)} at ${instant(next.atMs)}`,
   ];
@@ -104,8 +178,9 @@ function limitRow(limit: LimitUse): readonly (Html | string)[] {
 function lookedAt({ looked, sinceMs, limits }: LimitsInUse, matching: number): Html {
   const more = matching > ROWS ? ` The fullest ${ROWS} of ${matching} are shown.` : '';
   if (sinceMs === undefined) return html`The journal has no callbacks yet.`;
-  return html`${limits.length} limits, found by the newest ${looked} entries of the journal, back to
-    ${instant(sinceMs)}.${more} <code>countersign limits show --entries</code> looks farther back.`;
+  return html`${counted(limits.length, 'limit')}, found by the newest ${counted(looked, 'entry', 'entries')}
+  of the journal, back to ${instant(sinceMs)}.${more} Search for a user or an address to find what was counted
+  earlier.`;
 }
 
 // ---- lock-outs ----
@@ -119,7 +194,7 @@ function lockoutsCard(
     <h2>Locked out</h2>
     ${table(
       'Who is locked out, newest first',
-      ['Source', 'Who', 'Policy', 'Refusals', 'Since (UTC)', 'Until (UTC)', 'Lift'],
+      ['Source', 'Who', 'Policy', numbers('Refusals'), 'Since (UTC)', 'Until (UTC)', 'Lift'],
       lockouts.map((lockout) => [
         lockout.source,
         lockout.whose,
