@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { barriers, isTooWide, look, startBrowser } from './browser.ts';
 import { POLICIES, transfer, web3 } from '../service.ts';
@@ -10,7 +10,8 @@ import { ADA, type TestConsole, startTestConsole } from './console.ts';
 const PAGES = [
   { name: 'now', path: '/console/', heading: 'Now' },
   { name: 'decisions', path: '/console/decisions', heading: 'Decisions' },
-  { name: 'decision', path: '/console/decisions/shop/4', heading: 'payment:order-1002' },
+  { name: 'decision', path: '/console/decisions/shop/4', heading: 'Decision payment:order-1002' },
+  { name: 'search', path: '/console/decisions?code=RULE_REFUSED', heading: 'Decisions' },
   { name: 'limits', path: '/console/limits', heading: 'Limits' },
   {
     name: 'try',
@@ -103,6 +104,34 @@ const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
 /** `npm run screenshots` sets it. */
 const draws = process.env['COUNTERSIGN_SCREENSHOTS'] === '1';
 
+/** The rest of a longer page looks like what is above it. */
+const DRAWN_HEIGHT = 2000;
+
+/** Pages that are also drawn in the dark. */
+const MAIN = new Set(['now', 'decisions', 'decision', 'limits', 'try', 'policies', 'journal']);
+
+async function draw(page: Page, name: string, kind: (typeof LOOKS)[number]['name']): Promise<void> {
+  if (!draws || (kind === 'dark' && !MAIN.has(name))) return;
+  const { width = 0 } = page.viewportSize() ?? {};
+  const height = Number(await page.evaluate('document.documentElement.scrollHeight'));
+  await page.screenshot({
+    path: join(SCREENSHOTS, `${name}-${kind}.png`),
+    fullPage: true,
+    clip: { x: 0, y: 0, width, height: Math.min(height, DRAWN_HEIGHT) },
+  });
+}
+
+/** Fields that are wider than their label, so that they lie over what is beside them. */
+const overlapping = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(`[...document.querySelectorAll('label')].flatMap((label) => {
+    const right = label.getBoundingClientRect().right;
+    const fields = [...label.querySelectorAll('input, select, textarea')];
+    return fields.filter((field) => field.getBoundingClientRect().right > right + 0.5).map(({ name }) => name);
+  })`);
+
+const openAll = (page: Page): Promise<void> =>
+  page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
+
 const LOOKS = [
   { name: 'light', colorScheme: 'light', width: 1280 },
   { name: 'dark', colorScheme: 'dark', width: 1280 },
@@ -127,10 +156,13 @@ describe('in a browser', () => {
       const { page, complaints, close } = await look(browser, { as: ADA, ...how });
       await page.goto(`${console.ops}${path}`);
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(heading);
+      expect(await isTooWide(page)).toBe(false);
+      await draw(page, name, kind);
+      await openAll(page);
       expect(await barriers(page)).toEqual([]);
       expect(await isTooWide(page)).toBe(false);
+      expect(await overlapping(page)).toEqual([]);
       expect(complaints).toEqual([]);
-      if (draws) await page.screenshot({ path: join(SCREENSHOTS, `${name}-${kind}.png`) });
       await close();
     });
 
@@ -156,28 +188,77 @@ describe('in a browser', () => {
     });
   });
 
-  it.each([
-    ['wide', 1280],
-    ['on a phone', 390],
-  ] as const)('pages below others have no barrier, and fit: %s', async (_, width) => {
+  it.each(LOOKS)('pages below others have no barrier, and fit: $name', async ({ name: kind, ...how }) => {
     const [newest, before] = await console.store.history(2);
     const [transaction] = await console.store.entries({ source: 'vault', newestFirst: true, limit: 1 });
-    const { page, complaints, close } = await look(browser, { as: ADA, width });
+    const { page, complaints, close } = await look(browser, { as: ADA, ...how });
     const paths = [
-      'policies/history',
-      'policies/rules',
-      'policies/backtest',
-      `policies/revisions/${newest?.revision}`,
-      `policies/diff?from=${before?.revision}&to=${newest?.revision}`,
-      `decisions/vault/${transaction?.id}`,
-      'orders?kind=web3',
-    ];
-    for (const path of paths) {
+      ['history', 'policies/history'],
+      ['rules', 'policies/rules'],
+      ['no-backtest', 'policies/backtest'],
+      ['revision', `policies/revisions/${newest?.revision}`],
+      ['diff', `policies/diff?from=${before?.revision}&to=${newest?.revision}`],
+      ['web3', `decisions/vault/${transaction?.id}`],
+      ['web3-order', 'orders?kind=web3'],
+      ['cancel-order', 'orders/cancel?kind=payment&id=order-2001'],
+    ] as const;
+    for (const [name, path] of paths) {
       await page.goto(`${console.ops}/console/${path}`);
-      expect([path, await barriers(page), await isTooWide(page)]).toEqual([path, [], false]);
+      await draw(page, name, kind);
+      await openAll(page);
+      const found = [await barriers(page), await isTooWide(page), await overlapping(page)];
+      expect([path, ...found]).toEqual([path, [], false, []]);
     }
     expect(complaints).toEqual([]);
     await close();
+  });
+
+  it.each(LOOKS)('a candidate and its backtest have no barrier, and fit: $name', async (shown) => {
+    const { name: kind, ...how } = shown;
+    const { page, complaints, close } = await look(browser, { as: ADA, ...how });
+    await page.goto(`${console.ops}/console/policies/candidate`);
+    const text = page.locator('textarea[name=text]').first();
+    await text.fill((await text.inputValue()).replace('max: 3000', 'max: 2500'));
+    await page.getByRole('button', { name: 'Check', exact: true }).click();
+    await page.getByRole('button', { name: 'Start the backtest' }).waitFor();
+    await draw(page, 'checked', kind);
+    expect([await barriers(page), await isTooWide(page), await overlapping(page)]).toEqual([[], false, []]);
+    await page.getByRole('button', { name: 'Start the backtest' }).click();
+    await page.getByRole('button', { name: 'Go on with this candidate' }).waitFor();
+    await draw(page, 'backtest', kind);
+    expect([await barriers(page), await isTooWide(page)]).toEqual([[], false]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('on a phone, the rows of a table are stacked, and no cell is out of sight', async () => {
+    const { page, close } = await look(browser, { as: ADA, width: 375 });
+    await page.goto(`${console.ops}/console/decisions`);
+    const [first, second] = await page.locator('tbody tr').first().getByRole('cell').all();
+    const [above, below] = [await first?.boundingBox(), await second?.boundingBox()];
+    expect(below?.y).toBeGreaterThanOrEqual((above?.y ?? 0) + (above?.height ?? 0) - 1);
+    expect(
+      await page.evaluate(`[...document.querySelectorAll('td > div')].filter((cell) => {
+        const { left, right } = cell.getBoundingClientRect();
+        return left < 0 || right > innerWidth;
+      }).length`),
+    ).toBe(0);
+    await close();
+  });
+
+  it('one long text makes no table wider than its card', async () => {
+    const long = 'L'.repeat(120);
+    await console.cosign('/cosigner/withdraw', transfer({ request_id: `w-${long}`, amount: '1' }));
+    for (const width of [1280, 1920]) {
+      const { page, close } = await look(browser, { as: ADA, width });
+      await page.goto(`${console.ops}/console/decisions`);
+      expect(
+        await page.evaluate(
+          `[...document.querySelectorAll('.scroll')].some((each) => each.scrollWidth > each.clientWidth)`,
+        ),
+      ).toBe(false);
+      await close();
+    }
   });
 
   it('a list is changed after a preview, with the keyboard alone', async () => {
