@@ -1,7 +1,6 @@
 import { setPriority } from 'node:os';
 import { env, platform } from 'node:process';
 import { parentPort, workerData } from 'node:worker_threads';
-import { createLimitsReading } from '../console/reading-limits.ts';
 import { createReading } from '../console/reading.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { createSecrets } from '../settings/secrets.ts';
@@ -24,11 +23,9 @@ async function run(): Promise<void> {
   if (platform === 'linux') setPriority(PRIORITY);
   const { store: settings, groups }: ReadingData = workerData;
   const { read } = createSecrets({ env, pollMs: SECRETS_POLL_MS });
-  const groupOf = (source: string): string | undefined => groups.get(source);
-  const opened = openStore(settings, read, systemClock, { as: 'background', groups }).then((store) => ({
-    ...createReading(store, groupOf),
-    ...createLimitsReading(store, groupOf),
-  }));
+  const opened = openStore(settings, read, systemClock, { as: 'background', groups }).then((store) =>
+    createReading(store, (source) => groups.get(source)),
+  );
   // Each call that needs it rejects.
   opened.catch(() => undefined);
   port.on('message', ({ id, method, given }: ReadingCall) => {

@@ -1,7 +1,6 @@
 import { getCompileCacheDir } from 'node:module';
 import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { LimitsReading } from '../console/reading-limits.ts';
 import { QUERIES, READ_VERBS, type Reading } from '../console/reading.ts';
 import { CountersignError, type ErrorCode } from '../errors.ts';
 import type { StoreSettings } from '../settings/schema.ts';
@@ -31,14 +30,14 @@ export type ReadingAnswer =
     };
 
 export interface ReadingThread {
-  readonly reading: Reading & LimitsReading;
+  readonly reading: Reading;
   readonly close: () => Promise<void>;
 }
 
 const errorOf = ({ code, message, data }: Extract<ReadingAnswer, { readonly ok: false }>): Error =>
   code === undefined ? new Error(message) : new CountersignError(code, message, data);
 
-const METHODS = [...READ_VERBS, ...QUERIES, 'limitsOf'] as const;
+const METHODS = [...READ_VERBS, ...QUERIES] as const;
 const ENTRY = new URL('./console-reading-entry.ts', import.meta.url);
 const HEAP_MB = 256;
 

@@ -92,6 +92,7 @@ export function queried(reading: Reading, { inTurn }: Queries): Reading {
     about: (source, subject, most) => inTurn(() => reading.about(source, subject, most)),
     transaction: (entry) => inTurn(() => reading.transaction(entry)),
     limits: (sources, bounds) => inTurn(() => reading.limits(sources, bounds)),
+    limitsOf: (entries) => inTurn(() => reading.limitsOf(entries)),
     listValues: (list, contains, rows, bounds) =>
       inTurn(() => reading.listValues(list, contains, rows, bounds)),
     listed: (list, wanted) => inTurn(() => reading.listed(list, wanted)),

@@ -2,7 +2,13 @@ import { explainJournalEntry } from '../journal/explanation.ts';
 import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
 import { releaseInForce, storedRelease } from '../release/stored.ts';
 import { type RecordedTransaction, recordedTransaction } from '../simulation/recorded-transaction.ts';
-import { type LimitsInUse, limitsInUse } from '../simulation/limits.ts';
+import {
+  type LimitUse,
+  type LimitsInUse,
+  type LimitsParts,
+  limitsInUse,
+  limitsOfEntries,
+} from '../simulation/limits.ts';
 import type { JournalEntry, ListEntry, Lockout, Store } from '../store/store.ts';
 
 /*
@@ -26,6 +32,7 @@ export const QUERIES = [
   'about',
   'transaction',
   'limits',
+  'limitsOf',
   'listValues',
   'listed',
   'lockedOut',
@@ -74,6 +81,8 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
   transaction(entry: JournalEntry): Promise<RecordedTransaction | undefined>;
   /** The limits in use under the policies in force. `bounds.most` is for each source. */
   limits(sources: readonly string[], bounds: Bounds): Promise<LimitsInUse>;
+  /** The limits that these entries count in under the policies in force, the fullest first. */
+  limitsOf(entries: readonly Pick<JournalEntry, 'source' | 'id'>[]): Promise<readonly LimitUse[]>;
   /** The first `rows` entries of a list that contain a text, in the order of the store. */
   listValues(
     list: { readonly source: string; readonly list: string },
@@ -95,6 +104,14 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
 
 export function createReading(store: ReadingStore, groupOf: (source: string) => string | undefined): Reading {
   const { control, document, entries, entry, history, journalSize, lists, order } = store;
+  const limitsParts = async (): Promise<LimitsParts> => {
+    const [release, prices, { nowMs }] = await Promise.all([
+      releaseInForce(store),
+      store.prices(),
+      store.health(),
+    ]);
+    return { store, release, prices, groupOf, nowMs };
+  };
   return {
     control,
     document,
@@ -111,14 +128,14 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     about: async (source, subject, most) =>
       (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
     transaction: (decided) => recordedTransaction(decided, (revision) => storedRelease(store, revision)),
-    async limits(sources, { most, ...bounds }) {
-      const [release, prices, { nowMs }] = await Promise.all([
-        releaseInForce(store),
-        store.prices(),
-        store.health(),
-      ]);
-      const parts = { store, release, prices, groupOf, nowMs };
-      return limitsInUse(parts, { sources, entries: most, isOver: isOver(bounds) });
+    limits: async (sources, { most, ...bounds }) =>
+      limitsInUse(await limitsParts(), { sources, entries: most, isOver: isOver(bounds) }),
+    async limitsOf(wanted) {
+      const found = await Promise.all(wanted.map(({ source, id }) => store.entry(source, id)));
+      return limitsOfEntries(
+        await limitsParts(),
+        found.filter((each) => each !== undefined),
+      );
     },
     listValues: (list, contains, rows, bounds) => listValues(store, list, { contains, rows, bounds }),
     listed: (list, wanted) => listed(store, list, wanted),

@@ -18,13 +18,12 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
-import type { LimitsReading } from '../reading-limits.ts';
 import type { Reading } from '../reading.ts';
 
 export interface LimitsPageParts {
   readonly store: Pick<Store, 'liftLockout'>;
   /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Reading, 'limits' | 'lockedOut' | 'search'> & LimitsReading;
+  readonly reading: Pick<Reading, 'limits' | 'limitsOf' | 'lockedOut' | 'search'>;
   readonly sources: readonly { readonly name: string }[];
 }
 
