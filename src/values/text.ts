@@ -48,3 +48,10 @@ export function jsonOrText(text: string): unknown {
     return text;
   }
 }
+
+/** The lines of a text, without making them. A line break at the end begins no further line. */
+export function countLines(text: string): number {
+  let count = text === '' || text.endsWith('\n') ? 0 : 1;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count++;
+  return count;
+}

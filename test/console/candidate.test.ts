@@ -230,6 +230,37 @@ describe('a candidate', () => {
     expect(page.text).toContain(because);
   });
 
+  it.each([CHECK, BACKTEST, PUSH])(
+    'with more files than a form may have is refused by %s, and none of them is shown',
+    async (path) => {
+      const form = new URLSearchParams(Array.from({ length: 20_000 }, () => ['name', 'a']));
+      for (let at = 0; at < 20_000; at++) form.append('text', '');
+      for (const action of ['add', 'check', 'other']) {
+        form.set('do', action);
+        const response = await fetch(`${console.ops}${path}`, {
+          method: 'POST',
+          body: form,
+          headers: {
+            'sec-fetch-site': 'same-origin',
+            'x-test-person': encodeURIComponent(JSON.stringify(ADA)),
+          },
+        });
+        const text = await response.text();
+        expect([path, action, response.status]).toEqual([path, action, 422]);
+        expect(text).toContain('There are 20000 files. Give at most 50');
+        expect(text).not.toContain('<textarea');
+        expect(text.length).toBeLessThan(20_000);
+      }
+    },
+  );
+
+  it('with as many files as a form may have gets no further one', async () => {
+    const most = Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`${at}.yaml`, 'x']));
+    const page = await sendFiles(console, CHECK, most, { do: 'add' });
+    expect(page.status).toBe(200);
+    expect(page.text.match(/<textarea/g)).toHaveLength(50);
+  });
+
   it('with two files of one name is explained', async () => {
     const { status, text } = await console.send(CHECK, { do: 'check', name: 'a.yaml', text: 'x' });
     expect([status, text.includes('policy')]).toEqual([422, true]);

@@ -7,6 +7,8 @@ import { rules } from '../../src/policy/rules/registry.ts';
 import { pushRelease } from '../../src/release/push.ts';
 import { diffText } from '../../src/release/diff-text.ts';
 import { diffReleases } from '../../src/policy/diff.ts';
+import { policiesPages } from '../../src/console/pages/policies.ts';
+import { markupOf } from '../../src/console/html.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { POLICIES } from '../service.ts';
 import { type TestConsole, ADA, READER, startTestConsole } from './console.ts';
@@ -108,6 +110,47 @@ describe.each(['embedded', 'redis'] as const)('the policies on %s', (kind) => {
   it('are compared with the push before, unless a person says otherwise', async () => {
     const { text } = await console.get('/console/policies/diff');
     expect(textOf(text)).toContain('max 500 -> 800');
+  });
+
+  it.each([
+    [1300, false],
+    [1800, true],
+  ])('with %i values each are compared in a process of their own: %s', async (count, isApart) => {
+    const values = Array.from({ length: count }, (_, at) => `${1_000_000 + at}\n`).join('');
+    const listed = 'policy: l\ncallback: payment\nrules:\n  - deny-list: { of: userId, file: list.txt }\n';
+    const sized = (max: number): Release =>
+      released({ 'list.txt': values, 'l.yaml': `${listed}  - amount-limit: { max: ${max} }\n` });
+    const [before, after] = [sized(600), sized(700)];
+    const size = before.document.length + after.document.length;
+    expect(size > 32_768).toBe(isApart);
+    await push(before, 'before');
+    await push(after, 'after');
+    const compared: number[] = [];
+    const nothing = (): never => {
+      throw new Error('only a comparison is expected');
+    };
+    const { pages } = policiesPages({
+      store: console.store,
+      reading: console.store,
+      mayPush: false,
+      checks: {
+        check: nothing,
+        startBacktest: nothing,
+        backtest: nothing,
+        cancelBacktest: nothing,
+        async diff(old, now) {
+          compared.push(old.length + now.length);
+          return '~ compared elsewhere';
+        },
+      },
+    });
+    const view = await pages
+      .find(({ path }) => path === '/policies/diff')
+      ?.show({ person: READER, parameters: {}, query: new URLSearchParams(), signal: AbortSignal.abort() });
+    const text = view !== undefined && 'content' in view ? markupOf(view.content) : '';
+    expect(compared).toEqual(isApart ? [size] : []);
+    expect(text.includes('compared elsewhere')).toBe(isApart);
+    await push(withMax(800), 'back');
   });
 
   it.each([

@@ -99,6 +99,25 @@ describeOnBothStores('the state that operators keep', (host) => {
     expect(await valuesOf(console, 'blocked')).toEqual(['99999']);
   });
 
+  it('a change of more lines than a change may have is refused before any value is read', async () => {
+    const console = await started();
+    await changed(console, { how: 'add', values: '99999' });
+    // A value that no list can hold: it would be named if values were read first.
+    const values = `${'x'.repeat(1025)}\n${'1\n'.repeat(10_000)}`;
+    for (const how of ['add', 'remove', 'replace']) {
+      const { status, text } = await console.send(BLOCKED, { how, values, do: 'preview' });
+      expect([how, status]).toEqual([how, 422]);
+      expect(text).toContain('has 10001 lines, more than 10000');
+      expect(text.length).toBeLessThan(20_000);
+    }
+    const most = Array.from({ length: 10_000 }, (_, at) => `${10_000 + at}\n`).join('');
+    expect((await console.send(BLOCKED, { how: 'add', values: most, do: 'preview' })).text).toMatch(
+      /<dt>Added<\/dt>\s*<dd>10000<\/dd>/,
+    );
+    const prices = await console.send('/console/prices', { prices: 'x\n'.repeat(1001), do: 'preview' });
+    expect([prices.status, prices.text]).toEqual([422, expect.stringContaining('There are 1001 lines')]);
+  });
+
   it('an order is announced, used by a payment, and another one is cancelled', async () => {
     const console = await started();
     await console.store.changePrices({

@@ -97,22 +97,29 @@ async function filesInForce(
 
 // ---- what the form says ----
 
-/** The files of the form, in order. Blocks without a name and a text are left out. */
+/**
+ * The files of the form, in order. Blocks without a name and a text are left out. Throws USAGE for more files than
+ * a page can show.
+ */
 function filesOf(form: URLSearchParams): readonly CandidateFile[] {
   const [names, texts] = [form.getAll('name'), form.getAll('text')];
   if (names.length !== texts.length) {
     throw new CountersignError('USAGE', 'The form is incomplete. Open the page of candidates again');
   }
   // Browsers send line breaks as CR LF.
-  return names
+  const files = names
     .map((name, at) => ({ name: name.trim(), text: (texts[at] ?? '').replaceAll('\r\n', '\n') }))
     .filter(({ name, text }) => name !== '' || text.trim() !== '');
+  if (files.length <= FILES_MAX) return files;
+  throw new CountersignError(
+    'USAGE',
+    `There are ${files.length} files. Give at most ${FILES_MAX}, or use the command line`,
+  );
 }
 
 /** Why the files can't be checked; undefined if they can. */
 function faultOfFiles(files: readonly CandidateFile[]): string | undefined {
   if (files.length === 0) return 'There is no file. Paste or choose one.';
-  if (files.length > FILES_MAX) return `There are ${files.length} files. Give at most ${FILES_MAX}.`;
   const names = files.map(({ name }) => name);
   const unnamed = names.indexOf('');
   if (unnamed !== -1) return `File ${unnamed + 1} has no name. Give it one, such as payments.yaml.`;
@@ -314,7 +321,9 @@ function pushCard(
 
 async function checkFiles(parts: CandidateParts, { form, person }: ActRequest): Promise<View> {
   const files = filesOf(form);
-  if (form.get('do') === 'add') return candidateView(parts, { person, files, more: true });
+  if (form.get('do') === 'add') {
+    return candidateView(parts, { person, files, more: files.length < FILES_MAX });
+  }
   return checkedView(parts, { person, files });
 }
 

@@ -1,10 +1,11 @@
+import { setImmediate as breathe } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { entriesAsWritten } from '../../policy/list-file.ts';
 import type { Release } from '../../policy/release.ts';
 import { addedText, checkedName, checkedValue, listInForce, removedTexts } from '../../release/lists.ts';
 import type { ListSummary, Store } from '../../store/store.ts';
 import { toComparable } from '../../values/comparable.ts';
-import { counted } from '../../values/text.ts';
+import { countLines, counted } from '../../values/text.ts';
 import { oneOf, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, nothing, table } from '../layout.ts';
@@ -31,8 +32,11 @@ export interface ListsParts {
 const ROWS = 200;
 /** A search looks at so many entries, for so long; at some of them also if the machine is busy. */
 const LOOKED = { most: 1_000_000, least: 2000, ms: 200 };
-/** A change of more values, or to a larger list by replacing it, needs the command line. */
+/** A change of more values, and a text of more lines, needs the command line. */
 const CHANGED_MAX = 10_000;
+const USE_COMMAND = 'Use `countersign list add` and `list remove` with --file';
+/** Values that are checked before callbacks get a turn. */
+const BREATH_VALUES = 500;
 /** Of a larger list, a preview does not say which values are on it, and it can't be replaced. */
 const LOOKED_UP_MAX = 100_000;
 const SHOWN_MAX = 100;
@@ -274,6 +278,32 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
   };
 }
 
+/**
+ * The values as they were written. Between some of them, other work goes on. Throws LIST_INVALID, for too many lines
+ * before any value is read.
+ */
+async function valuesIn(text: string, read: (value: string) => readonly string[]): Promise<Values> {
+  const lineCount = countLines(text);
+  if (lineCount > CHANGED_MAX) {
+    throw new CountersignError(
+      'LIST_INVALID',
+      `the text has ${lineCount} lines, more than ${CHANGED_MAX}. ${USE_COMMAND}`,
+    );
+  }
+  const given = entriesAsWritten('the values', text);
+  const unique = new Set<string>();
+  for (const [at, value] of given.entries()) {
+    if (at % BREATH_VALUES === BREATH_VALUES - 1) await breathe();
+    for (const each of read(checkedValue(value))) unique.add(each);
+  }
+  return { given: given.length, unique };
+}
+
+interface Values {
+  readonly given: number;
+  readonly unique: ReadonlySet<string>;
+}
+
 async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed): Promise<Preview> {
   const { source, list } = named;
   const summary = await summaryOf(parts, named);
@@ -281,12 +311,9 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
     throw new CountersignError('NOT_FOUND', `There is no list ${source}/${list}`);
   }
   const read = listInForce(parts.policies.current(), list).readFor(source);
-  const given = entriesAsWritten('the values', values).map(checkedValue);
-  const wanted =
-    how === 'remove'
-      ? given.flatMap((value) => removedTexts(value, read))
-      : given.map((value) => addedText(value, read));
-  const unique = new Set(wanted);
+  const { given, unique } = await valuesIn(values, (value) =>
+    how === 'remove' ? removedTexts(value, read) : [addedText(value, read)],
+  );
   const isExact = (summary?.entries ?? 0) <= LOOKED_UP_MAX;
   if (!isExact && how === 'replace') {
     throw new CountersignError(
@@ -309,12 +336,11 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   if (add.length + remove.length > CHANGED_MAX) {
     throw new CountersignError(
       'LIST_INVALID',
-      `${add.length + remove.length} values would change, more than ${CHANGED_MAX}. Use \`countersign list add\` ` +
-        'and `list remove` with --file',
+      `${add.length + remove.length} values would change, more than ${CHANGED_MAX}. ${USE_COMMAND}`,
     );
   }
   const changed = how === 'remove' ? remove.length : add.length;
-  return { summary, add, remove, isExact, idle: Math.max(0, given.length - changed) };
+  return { summary, add, remove, isExact, idle: Math.max(0, given - changed) };
 }
 
 function previewView(named: Named, typed: Typed, preview: Preview, fault = ''): View {

@@ -27,7 +27,9 @@ const POLICIES_OF_PAGE = 50;
 const VALUES_SHOWN = 100;
 const CHARACTERS_SHOWN = 50_000;
 /** Larger documents are compared in a process of their own. */
-const DIFF_HERE_CHARACTERS = 524_288;
+const DIFF_HERE_CHARACTERS = 32_768;
+/** Of what differs. */
+const DIFF_SHOWN_CHARACTERS = 100_000;
 
 /** The policies: those in force, earlier ones, what differs, the rules, and candidates. */
 export function policiesPages(parts: PoliciesParts): Pages {
@@ -291,7 +293,14 @@ async function showDiff({ reading: store, checks }: PoliciesParts, { query }: Pa
     content: html`${diffForm(shortRevision(before), shortRevision(after), history)}
       <section class="card">
         <h2>${shortRevision(before)} → ${shortRevision(after)}</h2>
-        ${diffLines(text)}
+        ${diffLines(text.slice(0, DIFF_SHOWN_CHARACTERS))}
+        ${
+          text.length > DIFF_SHOWN_CHARACTERS &&
+          html`<p class="hint">
+            The first ${DIFF_SHOWN_CHARACTERS} of ${text.length} characters.
+            <code>countersign policy diff</code> prints all.
+          </p>`
+        }
       </section>`,
   };
 }

@@ -4,6 +4,7 @@ import type { PriceTable } from '../../policy/facts.ts';
 import type { PriceChange, Store } from '../../store/store.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import type { Clock } from '../../values/clock.ts';
+import { countLines } from '../../values/text.ts';
 import { written } from '../fields.ts';
 import { type Html, html, link, verbatim } from '../html.ts';
 import { fault, instant, nothing, table } from '../layout.ts';
@@ -113,14 +114,15 @@ async function changePrices(
 
 /** Blanks, commas or tabs between the parts. Throws USAGE. */
 function pricesIn(text: string): readonly WrittenPrice[] {
+  const lineCount = countLines(text);
+  if (lineCount > SET_MAX) {
+    throw new CountersignError('USAGE', `There are ${lineCount} lines. Give at most ${SET_MAX} at once`);
+  }
   const lines = text
     .split('\n')
     .map((line) => line.replace(/#.*/, '').trim())
     .filter((line) => line !== '');
   if (lines.length === 0) throw new CountersignError('USAGE', 'There are no prices. Write BTC 97000');
-  if (lines.length > SET_MAX) {
-    throw new CountersignError('USAGE', `There are ${lines.length} prices. Set at most ${SET_MAX} at once`);
-  }
   return lines.map((line) => {
     const [asset = '', price = '', asOf, ...more] = line.split(/[\s,]+/);
     if (more.length === 0) return { asset, price, asOf };
