@@ -10,6 +10,7 @@ import {
   checkedShape,
 } from '../console/candidate-checks.ts';
 import { CountersignError, messageOf } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
 import type { Clock } from '../values/clock.ts';
 import { type Task, reportShape } from './candidate-task.ts';
 
@@ -22,14 +23,16 @@ export interface CandidateProcessParts {
   readonly settingsFile?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  readonly log: Log;
   readonly limits?: Partial<CandidateLimits>;
 }
 
 export interface CandidateLimits {
   readonly checkMs: number;
   readonly backtestMs: number;
-  /** Of the heap. */
-  readonly memoryMb: number;
+  /** Of the heap of a check, and of a backtest: see docs/sizing.md. */
+  readonly checkMemoryMb: number;
+  readonly backtestMemoryMb: number;
   /** Entries of the journals that a backtest reads. */
   readonly entriesMax: number;
 }
@@ -37,7 +40,8 @@ export interface CandidateLimits {
 const LIMITS: CandidateLimits = {
   checkMs: 30_000,
   backtestMs: 1_800_000,
-  memoryMb: 512,
+  checkMemoryMb: 192,
+  backtestMemoryMb: 512,
   entriesMax: 5_000_000,
 };
 
@@ -58,7 +62,8 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
   let checking = false;
 
   function perform(task: Task, options: TaskOptions): Promise<unknown> {
-    const done = runTask(task, { ...options, env: parts.env, memoryMb: limits.memoryMb });
+    const memoryMb = task.task === 'backtest' ? limits.backtestMemoryMb : limits.checkMemoryMb;
+    const done = runTask(task, { ...options, env: parts.env, memoryMb });
     running.add(done);
     const forget = (): void => void running.delete(done);
     done.then(forget, forget);
@@ -87,7 +92,7 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
       const result = await perform(task, { what: 'the backtest', timeoutMs, signal, onProgress });
       end({ state: 'done', text: z.string().parse(result) });
     } catch (thrown) {
-      end({ state: 'failed', because: messageOf(thrown) });
+      end({ state: 'failed', because: causeOf(thrown, request, parts.log) });
     }
   }
 
@@ -122,6 +127,13 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
       await Promise.allSettled(running);
     },
   };
+}
+
+/** A fault of the program is for the log: what a process wrote may have paths and settings. */
+function causeOf(thrown: unknown, { revision, by }: Omit<BacktestRequest, 'document'>, log: Log): string {
+  if (thrown instanceof CountersignError) return thrown.message;
+  log.error('console-backtest-failed', { revision, authenticatedBy: by, because: messageOf(thrown) });
+  return 'The backtest failed. The log of the service says why';
 }
 
 const busy = (because: string): CountersignError => new CountersignError('USAGE', because);

@@ -1,9 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CandidateProcesses, createCandidateProcesses } from '../../src/compose/candidate-process.ts';
 import { messageOf } from '../../src/errors.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { systemClock } from '../../src/values/clock.ts';
 import { eventually } from '../eventually.ts';
@@ -397,6 +399,7 @@ describe('the process of a candidate', () => {
       settingsFile: `${console.folder}/settings.yaml`,
       env,
       clock: systemClock,
+      log: createLog({ level: 'error' }),
       limits,
     });
   const request = { files: [{ name: 'p.yaml', text: PAYMENTS }], inForce: '', document: '' };
@@ -419,8 +422,40 @@ describe('the process of a candidate', () => {
   });
 
   it('is bounded in memory', async () => {
-    const tried = processes({ memoryMb: 8 });
+    const tried = processes({ checkMemoryMb: 8, backtestMemoryMb: 9 });
     await expect(tried.check(request)).rejects.toThrow('the check needs more than 8 MiB. Use the command');
+    tried.startBacktest(await backtest());
+    expect(await outcome(tried)).toEqual({
+      state: 'failed',
+      because: 'the backtest needs more than 9 MiB. Use the command',
+    });
+    await tried.stop();
+  });
+
+  it('that fails is explained in plain words, and the log says why', async () => {
+    const logged: string[] = [];
+    const stream = new Writable({
+      write(chunk, _encoding, done) {
+        logged.push(String(chunk));
+        done();
+      },
+    });
+    const tried = createCandidateProcesses({
+      settingsFile: `${console.folder}/settings.yaml`,
+      env: { ...env, NODE_OPTIONS: '--require=/no-such-module-of-mine' },
+      clock: systemClock,
+      log: createLog({ level: 'error', stream }),
+    });
+    tried.startBacktest(await backtest());
+    expect(await outcome(tried)).toEqual({
+      state: 'failed',
+      because: 'The backtest failed. The log of the service says why',
+    });
+    expect(logged).toHaveLength(1);
+    expect(JSON.parse(logged[0] ?? '')).toMatchObject({
+      event: 'console-backtest-failed',
+      because: expect.stringContaining('no-such-module-of-mine') as string,
+    });
     await tried.stop();
   });
 
@@ -475,7 +510,8 @@ describe('the process of a candidate', () => {
   });
 
   it('says why settings can’t be read', async () => {
-    const tried = createCandidateProcesses({ settingsFile: '/none.yaml', env, clock: systemClock });
+    const log = createLog({ level: 'error' });
+    const tried = createCandidateProcesses({ settingsFile: '/none.yaml', env, clock: systemClock, log });
     await expect(tried.check(request)).rejects.toThrow('/none.yaml');
     await tried.stop();
   });
