@@ -10,6 +10,7 @@ import {
   limitsOfEntries,
 } from '../simulation/limits.ts';
 import type { JournalEntry, ListEntry, Lockout, Store } from '../store/store.ts';
+import { type Reconciled, type ReconciledDays, type ReconciledRun, createReconciled } from './reconciled.ts';
 
 /*
  * What pages read. Queries that look at many entries are bounded. They run one after the other: see queries.ts.
@@ -36,6 +37,9 @@ export const QUERIES = [
   'listValues',
   'listed',
   'lockedOut',
+  'reconciledDays',
+  'reconciledRun',
+  'closableException',
 ] as const;
 
 export type ReadingStore = Pick<
@@ -100,9 +104,16 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
     sources: readonly string[],
     most: number,
   ): Promise<{ readonly lockouts: readonly Lockout[]; readonly more: boolean }>;
+  /** See Reconciled. The records of a directory are read again only after it has changed. */
+  reconciledDays(...given: Parameters<Reconciled['days']>): Promise<ReconciledDays>;
+  reconciledRun(...given: Parameters<Reconciled['run']>): Promise<ReconciledRun>;
+  closableException(
+    ...given: Parameters<Reconciled['closable']>
+  ): Promise<ReturnType<Reconciled['closable']>>;
 }
 
 export function createReading(store: ReadingStore, groupOf: (source: string) => string | undefined): Reading {
+  const reconciled = createReconciled();
   const { control, document, entries, entry, history, journalSize, lists, order } = store;
   const limitsParts = async (): Promise<LimitsParts> => {
     const [release, prices, { nowMs }] = await Promise.all([
@@ -140,6 +151,9 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     listValues: (list, contains, rows, bounds) => listValues(store, list, { contains, rows, bounds }),
     listed: (list, wanted) => listed(store, list, wanted),
     lockedOut: (sources, most) => lockedOut(store, sources, most),
+    reconciledDays: async (...given) => reconciled.days(...given),
+    reconciledRun: async (...given) => reconciled.run(...given),
+    closableException: async (of) => reconciled.closable(of),
   };
 }
 

@@ -1,20 +1,11 @@
-import { createReadStream, readdirSync, statSync } from 'node:fs';
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArchiveState, archiveState } from '../../archive/records.ts';
 import { CountersignError } from '../../errors.ts';
-import { CLASSES, type ClassName } from '../../reconcile/classes.ts';
+import { CLASSES } from '../../reconcile/classes.ts';
 import { closeException } from '../../reconcile/close.ts';
-import {
-  type Closing,
-  type RecordedItem,
-  type Records,
-  type Run,
-  lastRuns,
-  openExceptions,
-  readRecords,
-  runName,
-} from '../../reconcile/records.ts';
-import { stateOf } from '../../reconcile/state.ts';
+import { runName } from '../../reconcile/records.ts';
 import type { Store } from '../../store/store.ts';
 import { counted } from '../../values/text.ts';
 import type { Clock } from '../../values/clock.ts';
@@ -31,40 +22,42 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import type { Reading } from '../reading.ts';
+import type { ReconciledDays, ReconciledItem, ReconciledRun } from '../reconciled.ts';
 
 export interface JournalParts {
   readonly store: Pick<Store, 'record' | 'entries'>;
-  readonly reading: Pick<Store, 'entries' | 'journalSize'>;
+  /** In a thread of its own: records of reconciliations may have many megabytes. */
+  readonly reading: Pick<
+    Reading,
+    'entries' | 'journalSize' | 'reconciledDays' | 'reconciledRun' | 'closableException'
+  >;
   readonly sources: readonly { readonly name: string }[];
   /** Where the runs of the reconciliation are kept; undefined without one. */
   readonly runsDirectory: string | undefined;
   readonly clock: Clock;
 }
 
-const RUNS_OF_PAGE = 50;
-const EXCEPTIONS_OF_CLASS = 50;
-const COINS_SHOWN = 100;
 const MESSAGE_MAX = 1000;
-/** All records are read and verified for each page. */
-const RECORDS_BYTES_MAX = 33_554_432;
 
 /** The journals of the sources, and the reconciliation. */
 export function journalPages(parts: JournalParts): Pages {
-  const { runsDirectory } = parts;
+  const runWith = ({ parameters: { run = '' } }: PageRequest): Promise<ReconciledRun> =>
+    parts.reading.reconciledRun(directoryIn(parts), run);
   return {
     pages: [
       { path: '/journal', navigation: 'Journal', show: (request) => showJournal(parts, request) },
       {
         path: '/journal/runs/:run',
-        show: async ({ parameters, person }) => runView(recordsIn(runsDirectory), parameters, person),
+        show: async (request) => runView(await runWith(request), request.person),
       },
       {
         path: '/journal/runs/:run/items.csv',
-        show: async ({ parameters }) => itemsOf(recordsIn(runsDirectory), parameters),
+        show: async (request) => itemsOf(directoryIn(parts), await runWith(request)),
       },
       {
         path: '/journal/runs/:run/run.json',
-        show: async ({ parameters }) => recordOf(recordsIn(runsDirectory), parameters),
+        show: async (request) => recordOf(directoryIn(parts), await runWith(request)),
       },
     ],
     acts: [{ path: '/journal/close', role: 'operate', perform: (request) => close(parts, request) }],
@@ -72,7 +65,7 @@ export function journalPages(parts: JournalParts): Pages {
 }
 
 async function showJournal(parts: JournalParts, { query }: PageRequest): Promise<View> {
-  const { runsDirectory } = parts;
+  const { reading, runsDirectory } = parts;
   return {
     title: 'Journal and reconciliation',
     content: html`<section class="card">
@@ -90,7 +83,7 @@ async function showJournal(parts: JournalParts, { query }: PageRequest): Promise
               <h2>Reconciliation</h2>
               ${nothing('No reconciliation is set up. Set reconcile.directory, or see docs/reconcile.md.')}
             </section>`
-          : reconciliation(recordsIn(runsDirectory), query)
+          : reconciliation(await reading.reconciledDays(runsDirectory, pageIn(query)))
       }`,
   };
 }
@@ -151,29 +144,19 @@ function verifiedText(source: string, verified: ArchiveState['verified']): Html 
 
 // ---- the reconciliation ----
 
-/** Throws NOT_FOUND without a directory, and USAGE for one that is too large for a page. */
-function recordsIn(directory: string | undefined): Records {
-  if (directory === undefined) {
-    throw new CountersignError('NOT_FOUND', 'no reconciliation is set up. Set reconcile.directory');
-  }
-  const bytes = sizeOf(directory);
-  if (bytes <= RECORDS_BYTES_MAX) return readRecords(directory);
-  throw new CountersignError(
-    'USAGE',
-    `the records in ${directory} have ${bytes} bytes, and a page reads at most ${RECORDS_BYTES_MAX}. Use ` +
-      '`countersign reconcile show`',
-  );
+/** Throws NOT_FOUND without one. */
+function directoryIn({ runsDirectory }: Pick<JournalParts, 'runsDirectory'>): string {
+  if (runsDirectory !== undefined) return runsDirectory;
+  throw new CountersignError('NOT_FOUND', 'no reconciliation is set up. Set reconcile.directory');
 }
 
-/** The bytes of all records. 0 if there is no such directory: reading then says so. */
-function sizeOf(directory: string): number {
-  if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return 0;
-  const names = readdirSync(directory).filter((name) => name.endsWith('.json'));
-  return names.reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
+function pageIn(query: URLSearchParams): number {
+  const written = query.get('page') ?? '';
+  return /^\d{1,6}$/.test(written) ? Number(written) : 1;
 }
 
-function reconciliation(records: Records, query: URLSearchParams): Html {
-  const { days, last, next, open, classes } = stateOf(records);
+function reconciliation(found: ReconciledDays): Html {
+  const { days, last, next, open, classes } = found;
   if (last === undefined) {
     return html`<section class="card">
       <h2>Reconciliation</h2>
@@ -181,14 +164,14 @@ function reconciliation(records: Records, query: URLSearchParams): Html {
     </section>`;
   }
   return html`<section class="card">
-      <h2>Reconciliation ${openPill(open.length)}</h2>
+      <h2>Reconciliation ${openPill(open)}</h2>
       ${facts([
         ['Days', `${days}, up to ${last.day} in ${last.zone}`],
         ['Next', next ?? '–'],
         ...Object.entries(classes).map(([name, count]) => [name, String(count)] as const),
       ])}
     </section>
-    ${runsCard(records, query)}`;
+    ${runsCard(found)}`;
 }
 
 const openPill = (open: number): Html =>
@@ -196,12 +179,7 @@ const openPill = (open: number): Html =>
     ? html`<span class="pill yes">✓ nothing open</span>`
     : html`<span class="pill no">✕ ${counted(open, 'open exception')}</span>`;
 
-function runsCard(records: Records, query: URLSearchParams): Html {
-  const runs = [...lastRuns(records).values()].sort((a, b) => (a.day < b.day ? 1 : -1));
-  const pages = Math.max(1, Math.ceil(runs.length / RUNS_OF_PAGE));
-  const written = query.get('page') ?? '';
-  const page = Math.min(Math.max(/^\d{1,6}$/.test(written) ? Number(written) : 1, 1), pages);
-  const shown = runs.slice((page - 1) * RUNS_OF_PAGE, page * RUNS_OF_PAGE);
+function runsCard({ rows, page, pages }: ReconciledDays): Html {
   const to = (label: string, number: number): Html | false =>
     number >= 1 &&
     number <= pages &&
@@ -211,13 +189,13 @@ function runsCard(records: Records, query: URLSearchParams): Html {
     ${table(
       'Days, newest first',
       ['Day', 'Run', 'Items', 'Exceptions', 'Open', 'By'],
-      shown.map((run) => [
-        run.day,
-        html`<a href="${link`/journal/runs/${run.number}`}">run ${run.number}</a>`,
-        run.csv.items,
-        run.exceptions.length,
-        openExceptions(records, run).length,
-        run.by,
+      rows.map(({ number, day, by, items, exceptions, open }) => [
+        day,
+        html`<a href="${link`/journal/runs/${number}`}">run ${number}</a>`,
+        items,
+        exceptions,
+        open,
+        by,
       ]),
     )}
     ${
@@ -231,19 +209,8 @@ function runsCard(records: Records, query: URLSearchParams): Html {
 
 // ---- one run ----
 
-/** Throws NOT_FOUND. */
-function runOf({ runs }: Records, { run: number = '' }: PageRequest['parameters']): Run {
-  const run = runs.find((each) => String(each.number) === number);
-  if (run !== undefined) return run;
-  throw new CountersignError('NOT_FOUND', 'there is no such run. The page of the journal lists all');
-}
-
-function runView(records: Records, parameters: PageRequest['parameters'], person: Person): View {
-  const run = runOf(records, parameters);
-  const { number, day, zone, at, by, csv, coins, exceptions } = run;
-  const last = lastRuns(records).get(day)?.number ?? number;
-  const open = new Set(openExceptions(records, run).map(({ item }) => item));
-  const closings = records.closings.filter((each) => each.run === number);
+function runView(run: ReconciledRun, person: Person): View {
+  const { number, day, zone, at, by, csv, last, exceptions, closed, open } = run;
   return {
     title: `Run ${number} of ${day}`,
     content: html`${
@@ -254,11 +221,11 @@ function runView(records: Records, parameters: PageRequest['parameters'], person
         </p>`
       }
       <section class="card">
-        <h2>Result ${openPill(open.size)}</h2>
+        <h2>Result ${openPill(open)}</h2>
         ${facts([
           ['Day', `${day} in ${zone}`],
           ['Made', html`${instant(Date.parse(at))} by ${by}`],
-          ['Items', `${csv.items}, ${counted(exceptions.length, 'exception')}, ${closings.length} closed`],
+          ['Items', `${csv.items}, ${counted(exceptions, 'exception')}, ${closed} closed`],
           ['SHA-256 of the items', html`<span class="mono">${csv.sha256}</span>`],
         ])}
         <p class="actions">
@@ -268,52 +235,42 @@ function runView(records: Records, parameters: PageRequest['parameters'], person
       </section>
       <section class="card">
         <h2>Sums</h2>
-        ${coinTable(coins)}
+        ${coinTable(run)}
       </section>
-      ${exceptionCards(run, closings, mayUse(person, 'operate') && last === number)}`,
+      ${exceptionCards(run, mayUse(person, 'operate') && last === number)}`,
   };
 }
 
-function coinTable(coins: Run['coins']): Html {
+function coinTable({ coins, moreCoins: more }: ReconciledRun): Html {
   if (coins.length === 0) return nothing('There was nothing to compare.');
-  const more = coins.length - COINS_SHOWN;
   return html`${table(
     'Sums of the day',
     ['Flow', 'Coin', 'Approved', 'Settled', 'Difference', 'Settling', 'Unexplained'],
-    coins
-      .slice(0, COINS_SHOWN)
-      .map(({ flow, coin, approved, settled, difference, settling, unexplained }) => [
-        flow,
-        coin,
-        `${approved.amount} (${approved.count})`,
-        `${settled.amount} (${settled.count})`,
-        difference,
-        settling.amount,
-        unexplained,
-      ]),
+    coins.map(({ flow, coin, approved, settled, difference, settling, unexplained }) => [
+      flow,
+      coin,
+      `${approved.amount} (${approved.count})`,
+      `${settled.amount} (${settled.count})`,
+      difference,
+      settling.amount,
+      unexplained,
+    ]),
   )}${more > 0 && html`<p class="hint">And ${more} more, in the JSON.</p>`}`;
 }
 
-const isClass = (name: string): name is ClassName => Object.hasOwn(CLASSES, name);
-
-/** The exceptions of each class, alarms first. */
-function exceptionCards(run: Run, closings: readonly Closing[], mayClose: boolean): Html | readonly Html[] {
-  const names = Object.keys(CLASSES)
-    .filter(isClass)
-    .filter((name) => run.exceptions.some((item) => item.class === name))
-    .sort((a, b) => (CLASSES[a].level < CLASSES[b].level ? -1 : 0));
-  if (names.length === 0) return nothing('Everything is matched or explained.');
-  return names.map((name) => {
-    const items = run.exceptions.filter((item) => item.class === name);
-    const more = items.length - EXCEPTIONS_OF_CLASS;
+/** The exceptions of each class. */
+function exceptionCards({ number, classes }: ReconciledRun, mayClose: boolean): Html | readonly Html[] {
+  if (classes.length === 0) return nothing('Everything is matched or explained.');
+  return classes.map(({ name, count, items }) => {
+    const more = count - items.length;
     const { level, meaning } = CLASSES[name];
     return html`<section class="card">
       <h2>${name} <span class="pill ${level === 'alarm' ? 'no' : 'warn'}">${level}</span></h2>
-      <p class="muted">${counted(items.length, 'item')}: ${meaning}.</p>
+      <p class="muted">${counted(count, 'item')}: ${meaning}.</p>
       ${table(
         `Exceptions: ${name}`,
         ['Item', 'Order or request', 'Approved', 'Settled', 'Note', 'Closed'],
-        items.slice(0, EXCEPTIONS_OF_CLASS).map((item) => exceptionRow(run, item, closings, mayClose)),
+        items.map((item) => exceptionRow(number, item, mayClose)),
       )}
       ${more > 0 && html`<p class="hint">And ${more} more, in the CSV.</p>`}
     </section>`;
@@ -321,14 +278,12 @@ function exceptionCards(run: Run, closings: readonly Closing[], mayClose: boolea
 }
 
 function exceptionRow(
-  run: Run,
-  { item, source, id, ours, theirs, note }: RecordedItem,
-  closings: readonly Closing[],
+  run: number,
+  { item, source, id, ours, theirs, note, closing }: ReconciledItem,
   mayClose: boolean,
 ): readonly (Html | string)[] {
-  const closing = closings.find((each) => each.item === item);
   return [
-    `${run.number}/${item}`,
+    `${run}/${item}`,
     html`${source} ${id}`,
     ours === undefined ? '' : html`${ours.amount} ${ours.coin} ${entryLink(ours.place)}`,
     theirs === undefined
@@ -337,7 +292,7 @@ function exceptionRow(
     note,
     closing === undefined
       ? mayClose
-        ? closeForm(run.number, item)
+        ? closeForm(run, item)
         : 'open'
       : html`${closing.message} <span class="muted">by ${closing.by}</span> ${entryLink(closing.entry)}`,
   ];
@@ -362,8 +317,8 @@ const closeForm = (run: number, item: number): Html =>
   </details>`;
 
 async function close(parts: JournalParts, { form, person }: ActRequest): Promise<Redirect> {
-  const { store, clock } = parts;
-  const { directory } = recordsIn(parts.runsDirectory);
+  const { store, reading, clock } = parts;
+  const directory = directoryIn(parts);
   const message = (form.get('message') ?? '').trim();
   if (message === '') {
     throw new CountersignError('USAGE', 'The reason is empty. Say what explains the exception');
@@ -373,7 +328,8 @@ async function close(parts: JournalParts, { form, person }: ActRequest): Promise
   }
   const [run, item] = [numberOf(form, 'run'), numberOf(form, 'item')];
   const by = authorOf(person);
-  const { closing, open } = await closeException({ directory, run, item, message, by, clock, store });
+  const find = reading.closableException;
+  const { closing, open } = await closeException({ directory, run, item, message, by, clock, store, find });
   return {
     to: link`/journal/runs/${run}`,
     notice: `Closed ${run}/${item} as entry ${closing.entry}. ${counted(open, 'exception')} left open.`,
@@ -388,35 +344,34 @@ function numberOf(form: URLSearchParams, name: string): number {
 
 // ---- files ----
 
-const CSV_NAME = /^\d{8}-run-\d{4}-\d\d-\d\d\.csv$/;
+/** The file of items beside the record. */
+const itemsOf = (directory: string, { number, day }: ReconciledRun): Promise<Download> =>
+  fileOf(directory, { number, day, type: 'csv', contentType: 'text/csv; charset=utf-8' });
 
-/** The file of items beside the record. Its name is made from the record, and never leaves the directory. */
-function itemsOf(records: Records, parameters: PageRequest['parameters']): Download {
-  const run = runOf(records, parameters);
-  const name = `${runName(run.number, run.day)}.csv`;
-  const path = join(records.directory, name);
-  if (!CSV_NAME.test(name) || statSync(path, { throwIfNoEntry: false })?.isFile() !== true) {
-    throw new CountersignError(
-      'NOT_FOUND',
-      `the file of the items of run ${run.number} is missing. Reconcile ${run.day} again`,
-    );
+/** The record, which was verified. */
+const recordOf = (directory: string, { number, day }: ReconciledRun): Promise<Download> =>
+  fileOf(directory, { number, day, type: 'json', contentType: 'application/json; charset=utf-8' });
+
+interface FileOfRun {
+  readonly number: number;
+  readonly day: string;
+  readonly type: 'csv' | 'json';
+  readonly contentType: string;
+}
+
+const NAME = /^\d{8}-run-\d{4}-\d\d-\d\d\.(?:csv|json)$/;
+
+/** A file of the directory. Its name is made from the record, and never leaves the directory. */
+async function fileOf(directory: string, { number, day, type, contentType }: FileOfRun): Promise<Download> {
+  const name = `${runName(number, day)}.${type}`;
+  const path = join(directory, name);
+  const isFile = NAME.test(name) && (await stat(path).catch(() => undefined))?.isFile() === true;
+  if (!isFile) {
+    throw new CountersignError('NOT_FOUND', `the file ${name} is missing. Reconcile ${day} again`);
   }
-  return { name, contentType: 'text/csv; charset=utf-8', chunks: textOf(path) };
+  return { name, contentType, chunks: textOf(path) };
 }
 
 async function* textOf(path: string): AsyncGenerator<string> {
   for await (const chunk of createReadStream(path, 'utf8')) yield String(chunk);
-}
-
-function recordOf(records: Records, parameters: PageRequest['parameters']): Download {
-  const run = runOf(records, parameters);
-  return {
-    name: `${runName(run.number, run.day)}.json`,
-    contentType: 'application/json; charset=utf-8',
-    chunks: once(`${JSON.stringify(run, undefined, 1)}\n`),
-  };
-}
-
-async function* once(text: string): AsyncGenerator<string> {
-  yield text;
 }

@@ -1,0 +1,196 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { markupOf } from '../../src/console/html.ts';
+import { journalPages } from '../../src/console/pages/journal.ts';
+import { createReconciled } from '../../src/console/reconciled.ts';
+import { type Run, readRecords } from '../../src/reconcile/records.ts';
+import { sha256Hex } from '../../src/values/canonical.ts';
+import { type World, billed, openWorld } from '../reconcile/world.ts';
+import { READER, startTestConsole } from './console.ts';
+
+const folder = (): string => {
+  const made = mkdtempSync(join(tmpdir(), 'countersign-reconciled-'));
+  onTestFinished(() => rmSync(made, { recursive: true }));
+  return made;
+};
+
+/** Writes runs of consecutive days, each with exceptions. Returns the bytes of all. */
+function writeRuns(directory: string, days: number, exceptions: number): number {
+  let [previous, bytes] = ['0'.repeat(64), 0];
+  for (let number = 1; number <= days; number++) {
+    const day = new Date(Date.UTC(2024, 0, number)).toISOString().slice(0, 10);
+    const items = Array.from({ length: exceptions }, (_, at) => ({
+      item: at + 1,
+      class: 'approved-not-billed' as const,
+      flow: 'payment' as const,
+      source: 'shop',
+      id: `order-${number}-${at}`,
+      ours: { coin: 'USDT', amount: '1', user: '12345', time: `${day}T00:00:00.000Z`, place: `shop/${at}` },
+      note: 'not in the bill',
+    }));
+    const run: Run = {
+      record: 'run',
+      number,
+      at: `${day}T12:00:00.000Z`,
+      by: 'test',
+      previous,
+      replaces: 0,
+      day,
+      zone: 'UTC',
+      fromMs: 0,
+      untilMs: 1,
+      settleMs: 0,
+      sources: ['shop'],
+      inputs: {
+        bills: [],
+        journal: { entries: 0, sha256: '0'.repeat(64) },
+        before: { run: number - 1, sha256: '' },
+      },
+      coins: [],
+      classes: { 'approved-not-billed': exceptions },
+      exceptions: items,
+      settling: items,
+      ahead: [],
+      csv: { file: 'x.csv', items: exceptions, sha256: '0'.repeat(64) },
+    };
+    const text = `${JSON.stringify(run, undefined, 1)}\n`;
+    writeFileSync(join(directory, `${String(number).padStart(8, '0')}-run-${day}.json`), text);
+    previous = sha256Hex(Buffer.from(text));
+    bytes += text.length;
+  }
+  return bytes;
+}
+
+describe('the records that pages show', () => {
+  let world: World;
+  let reads = 0;
+  const reconciled = createReconciled((directory) => {
+    reads++;
+    return readRecords(directory);
+  });
+  beforeAll(async () => {
+    world = await openWorld();
+    await world.pay({ id: 'missing' });
+    await world.reconcile([billed({ id: 'unknown' })]);
+  });
+  afterAll(() => world.close());
+
+  it('are read once for all pages, until the directory has another one', async () => {
+    const { directory } = world;
+    expect(reconciled.days(directory, 1)).toMatchObject({ days: 1, open: 2, page: 1, pages: 1 });
+    expect(reconciled.run(directory, '1')).toMatchObject({ number: 1, exceptions: 2, open: 2, last: 1 });
+    expect(reconciled.closable({ directory, run: 1, item: 1 })).toMatchObject({ open: 2, item: { item: 1 } });
+    expect(reads).toBe(1);
+    const closed = await world.run(
+      'reconcile',
+      'close',
+      '1',
+      '1',
+      '--directory',
+      directory,
+      '--message',
+      'x',
+    );
+    expect(closed.code).toBe(0);
+    const { closed: count, open, classes } = reconciled.run(directory, '1');
+    expect([count, open]).toEqual([1, 1]);
+    expect(classes.flatMap(({ items }) => items).find(({ item }) => item === 1)?.closing?.message).toBe('x');
+    expect(() => reconciled.closable({ directory, run: 1, item: 1 })).toThrow('was closed by');
+    expect(reads).toBe(2);
+  });
+
+  it('are verified again once one was changed, even if its size and its time are the same', () => {
+    const { directory } = world;
+    reconciled.days(directory, 1);
+    const name = readdirSync(directory).find((each) => each.endsWith('close.json')) ?? '';
+    const path = join(directory, name);
+    const { size, atime, mtime } = statSync(path);
+    const before = reads;
+    writeFileSync(path, ' '.repeat(size));
+    utimesSync(path, atime, mtime);
+    for (let time = 0; time < 2; time++) {
+      expect(() => reconciled.days(directory, 1)).toThrow('the reconciliation is damaged');
+    }
+    expect(reads).toBe(before + 2);
+  });
+
+  it('of a directory that is missing, of something else, or too large are refused', () => {
+    const directory = folder();
+    expect(() => reconciled.days(join(directory, 'none'), 1)).toThrow(/none/);
+    const other = join(directory, 'other');
+    mkdirSync(other);
+    expect(reconciled.days(other, 1)).toMatchObject({ days: 0, last: undefined, rows: [] });
+    writeFileSync(join(other, 'notes.txt'), '');
+    expect(() => reconciled.days(other, 1)).toThrow('notes.txt is not a file of a reconciliation');
+    const large = join(directory, 'large');
+    mkdirSync(large);
+    writeFileSync(join(large, '00000001-close.json'), ' '.repeat(33_554_433));
+    const before = reads;
+    expect(() => reconciled.days(large, 1)).toThrow('have 33554433 bytes, and a page reads at most 33554432');
+    expect(reads).toBe(before);
+  });
+});
+
+describe('a reconciliation of as many bytes as a page reads', () => {
+  it('is read within the memory of the thread, and little of it is passed on', async () => {
+    const directory = folder();
+    const bytes = writeRuns(directory, 60, 900);
+    expect(bytes).toBeGreaterThan(31_000_000);
+    expect(bytes).toBeLessThan(33_554_432);
+    const console = await startTestConsole({
+      settings: {
+        reconcile: { directory, retryMs: '3600000' },
+        platform: { url: 'http://127.0.0.1:9', retries: '0' },
+      },
+    });
+    onTestFinished(() => console.stop());
+    const days = await console.get('/console/journal?page=2', READER);
+    expect([days.status, days.text]).toEqual([200, expect.stringContaining('54000 open exceptions')]);
+    expect(days.text).toContain('Page 2 of 2');
+    const run = await console.get('/console/journal/runs/7', READER);
+    expect(run.text).toContain('900 items: ');
+    expect(run.text.match(/order-7-/g)).toHaveLength(50);
+    expect(run.text).toContain('And 850 more, in the CSV.');
+    expect((await console.get('/console/journal/runs/61', READER)).status).toBe(404);
+  });
+});
+
+describe('the page of the journal', () => {
+  it('reads no record itself: all it shows comes from the thread', async () => {
+    const directory = folder();
+    writeRuns(directory, 2, 3);
+    const reconciled = createReconciled();
+    const asked: string[] = [];
+    const missing = join(directory, 'nobody-looks-here');
+    const { pages } = journalPages({
+      store: { record: () => Promise.reject(new Error('unused')), entries: () => Promise.resolve([]) },
+      sources: [],
+      runsDirectory: missing,
+      clock: () => 0,
+      reading: {
+        entries: () => Promise.resolve([]),
+        journalSize: () => Promise.resolve(0),
+        async reconciledDays(of, page) {
+          asked.push(of);
+          return reconciled.days(directory, page);
+        },
+        async reconciledRun(of, run) {
+          asked.push(of);
+          return reconciled.run(directory, run);
+        },
+        closableException: () => Promise.reject(new Error('unused')),
+      },
+    });
+    const show = async (path: string): Promise<string> => {
+      const page = pages.find((each) => each.path === path);
+      const request = { person: READER, query: new URLSearchParams(), signal: AbortSignal.abort() };
+      const view = await page?.show({ ...request, parameters: { run: '2' } });
+      return view !== undefined && 'content' in view ? markupOf(view.content) : '';
+    };
+    expect(await show('/journal')).toContain('6 open exceptions');
+    expect(await show('/journal/runs/:run')).toContain('order-2-1');
+    expect(asked).toEqual([missing, missing]);
+  });
+});
