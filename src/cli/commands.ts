@@ -64,6 +64,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'orders cancel', load: async () => (await import('./orders/cancel.ts')).ordersCancel },
   { path: 'prices set', load: async () => (await import('./prices/set.ts')).pricesSet },
   { path: 'prices show', load: async () => (await import('./prices/show.ts')).pricesShow },
+  { path: 'prices history', load: async () => (await import('./prices/history.ts')).pricesHistory },
   { path: 'prices remove', load: async () => (await import('./prices/remove.ts')).pricesRemove },
   { path: 'freeze', load: async () => (await import('./freeze.ts')).freeze },
   { path: 'unfreeze', load: async () => (await import('./freeze.ts')).unfreeze },

@@ -75,6 +75,9 @@ async function openPasskeys(
   };
 }
 
+/** Of the assets whose prices a person changed. An asset has at most 64 characters. */
+const ASSETS_LOGGED = 10;
+
 /** The console of a service, on a handle of its own on the store. */
 export interface Console {
   readonly parts: ConsoleParts;
@@ -92,12 +95,14 @@ export async function openConsole(
     env,
     simulate,
     clock,
+    log,
     checks,
   }: {
     readonly entrance: Entrance;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly simulate: Simulate;
     readonly clock: Clock;
+    readonly log: Log;
     readonly checks: CandidateProcesses;
   },
 ): Promise<Console> {
@@ -121,6 +126,11 @@ export async function openConsole(
         checks,
         mayPush: settings.console?.push ?? false,
         runsDirectory: settings.reconcile.directory,
+        onPricesChanged({ by, assets, version }) {
+          const more = assets.length > ASSETS_LOGGED ? ` and ${assets.length - ASSETS_LOGGED} more` : '';
+          const because = `version ${version}: ${assets.slice(0, ASSETS_LOGGED).join(', ')}${more}`;
+          log.info('console-prices', { authenticatedBy: by, count: assets.length, because });
+        },
         clock,
       }),
       ...entrance,

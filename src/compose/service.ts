@@ -208,7 +208,7 @@ async function openConsoleOf(
   const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
   if (entrance === undefined) return undefined;
   const checks = createCandidateProcesses(parts);
-  return openConsole(settings, runtime, { entrance, env, simulate, clock, checks });
+  return openConsole(settings, runtime, { entrance, env, simulate, clock, log, checks });
 }
 
 /** Reconciles each day if the settings say so. The module is loaded only then. */

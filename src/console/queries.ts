@@ -97,6 +97,7 @@ export function queried(reading: Reading, { inTurn }: Queries): Reading {
       inTurn(() => reading.listValues(list, contains, rows, bounds)),
     listed: (list, wanted) => inTurn(() => reading.listed(list, wanted)),
     lockedOut: (sources, most) => inTurn(() => reading.lockedOut(sources, most)),
+    priceChanges: (rows, bounds) => inTurn(() => reading.priceChanges(rows, bounds)),
     reconciledDays: (...given) => inTurn(() => reading.reconciledDays(...given)),
     reconciledRun: (...given) => inTurn(() => reading.reconciledRun(...given)),
     closableException: (of) => inTurn(() => reading.closableException(of)),

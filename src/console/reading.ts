@@ -1,5 +1,6 @@
 import { explainJournalEntry } from '../journal/explanation.ts';
 import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
+import { type PriceChanges, priceChanges } from '../orders/price-changes.ts';
 import { releaseInForce, storedRelease } from '../release/stored.ts';
 import { type RecordedTransaction, recordedTransaction } from '../simulation/recorded-transaction.ts';
 import {
@@ -37,6 +38,7 @@ export const QUERIES = [
   'listValues',
   'listed',
   'lockedOut',
+  'priceChanges',
   'reconciledDays',
   'reconciledRun',
   'closableException',
@@ -44,7 +46,7 @@ export const QUERIES = [
 
 export type ReadingStore = Pick<
   Store,
-  (typeof READ_VERBS)[number] | 'buckets' | 'health' | 'listEntries' | 'lockouts' | 'prices'
+  (typeof READ_VERBS)[number] | 'buckets' | 'health' | 'listEntries' | 'lockouts' | 'prices' | 'priceHistory'
 >;
 
 /** When a query ends: after so many entries, or after so long, but not before it has looked at some. */
@@ -104,6 +106,8 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
     sources: readonly string[],
     most: number,
   ): Promise<{ readonly lockouts: readonly Lockout[]; readonly more: boolean }>;
+  /** See priceChanges; `rows` is the most of them, and `bounds` counts changes of the table. */
+  priceChanges(rows: number, bounds: Bounds): Promise<PriceChanges>;
   /** See Reconciled. The records of a directory are read again only after it has changed. */
   reconciledDays(...given: Parameters<Reconciled['days']>): Promise<ReconciledDays>;
   reconciledRun(...given: Parameters<Reconciled['run']>): Promise<ReconciledRun>;
@@ -151,6 +155,10 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     listValues: (list, contains, rows, bounds) => listValues(store, list, { contains, rows, bounds }),
     listed: (list, wanted) => listed(store, list, wanted),
     lockedOut: (sources, most) => lockedOut(store, sources, most),
+    async priceChanges(rows, bounds) {
+      const isLate = isOver(bounds);
+      return priceChanges(store, { most: rows, isOver: (looked) => looked >= bounds.most || isLate(looked) });
+    },
     reconciledDays: async (...given) => reconciled.days(...given),
     reconciledRun: async (...given) => reconciled.run(...given),
     closableException: async (of) => reconciled.closable(of),

@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import type { PriceChange } from './store.ts';
+import type { PriceChange, PriceHistoryQuery } from './store.ts';
 
 /** The most assets that one change of prices can name, and the most history entries of one query. */
 const ENTRIES_MAX = 1000;
@@ -32,13 +32,14 @@ export function assertPriceChange({ set, remove }: PriceChange): void {
   }
 }
 
-/** Throws USAGE unless `after` is 0 or a version and `limit` is 1 to 1000. */
-export function assertPriceQuery({ after, limit }: { readonly after: number; readonly limit: number }): void {
+/** Throws USAGE unless `after` is 0 or a version, or `before` is a version, and `limit` is 1 to 1000. */
+export function assertPriceQuery({ after, before, limit }: PriceHistoryQuery): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > ENTRIES_MAX) {
     throw wrong(`a limit of ${limit} price changes; give 1 to ${ENTRIES_MAX}`, { limit });
   }
-  if (!Number.isSafeInteger(after) || after < 0) {
-    throw wrong(`${after} is not a version of the prices; give 0 or a version`, { after });
+  const [version, least] = before === undefined ? [after, 0] : [before, 1];
+  if (!Number.isSafeInteger(version) || version < least) {
+    throw wrong(`${version} is not a version of the prices; give ${least} or a version`, { version });
   }
 }
 

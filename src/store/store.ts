@@ -521,6 +521,15 @@ export interface PriceHistoryEntry extends PriceChange {
 }
 
 /**
+ * At most `limit` changes, 1 to 1000: with `after`, those after a version, oldest first; with `before`, those before a
+ * version, newest first. Versions increase, but not always by one.
+ */
+export type PriceHistoryQuery = { readonly limit: number } & (
+  | { readonly after: number; readonly before?: undefined }
+  | { readonly before: number; readonly after?: undefined }
+);
+
+/**
  * One table for all sources. Each change is one atomic step with one entry in the history, which is kept like
  * the journal.
  */
@@ -528,11 +537,7 @@ export interface Prices {
   prices(): Promise<PriceTable>;
   /** Once it resolves, no source settles with the old prices any more. */
   changePrices(change: PriceChange): Promise<PriceTable>;
-  /** Oldest first, after a version; at most `limit` (1 to 1000). */
-  priceHistory(query: {
-    readonly after: number;
-    readonly limit: number;
-  }): Promise<readonly PriceHistoryEntry[]>;
+  priceHistory(query: PriceHistoryQuery): Promise<readonly PriceHistoryEntry[]>;
 }
 
 // ---- the services that run ----

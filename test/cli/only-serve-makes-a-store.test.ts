@@ -24,6 +24,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['orders', 'cancel', 'payment', '1'],
   ['prices', 'set', 'BTC=1'],
   ['prices', 'show'],
+  ['prices', 'history'],
   ['prices', 'remove', 'BTC'],
   ['decisions', 'show', 'shop/1'],
   ['decisions', 'explain', 'shop/1'],

@@ -255,6 +255,7 @@ const calls: readonly (readonly string[])[] = [
   ['orders', 'show', 'payment', 'o-1'],
   ['orders', 'cancel', 'payment', 'o-1'],
   ['prices', 'show'],
+  ['prices', 'history'],
   ['prices', 'set', 'BTC=1'],
   ['prices', 'remove', 'BTC'],
   ['freeze', 'drill'],

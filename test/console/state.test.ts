@@ -1,7 +1,12 @@
 import { expect, it } from 'vitest';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { formatAmount } from '../../src/values/amount.ts';
-import { READER, type TestConsole, startTestConsole } from './console.ts';
+import type { Pages } from '../../src/console/page.ts';
+import { listsPages } from '../../src/console/pages/lists.ts';
+import { pricesPages } from '../../src/console/pages/prices.ts';
+import { createReading } from '../../src/console/reading.ts';
+import type { Store } from '../../src/store/store.ts';
+import { ADA, READER, type TestConsole, startTestConsole } from './console.ts';
 
 const policies = {
   'payments.yaml': `policy: payments
@@ -192,6 +197,119 @@ describeOnBothStores('the state that operators keep', (host) => {
       'Removed the price',
     );
     expect([...(await console.store.prices()).prices.keys()]).toEqual(['ETH']);
+  });
+
+  it('the page of prices has who changed which price from what to what, and the log has it too', async () => {
+    const console = await started();
+    await console.store.changePrices({
+      set: [{ asset: 'ETH', price: 3n * 10n ** 36n, asOfMs: 0 }],
+      remove: [],
+      by: HOSTILE,
+    });
+    const set = (prices: string, version: string) =>
+      console.send('/console/prices', { prices, version, do: 'set' });
+    const many = Array.from({ length: 30 }, (_, at) => `A${at} 1`).join('\n');
+    expect((await set('BTC 97000\nETH 3020.5', '1')).status).toBe(303);
+    expect((await set(`BTC 48500\n${many}`, '2')).status).toBe(303);
+    expect((await console.send('/console/prices/remove', { asset: 'ETH' })).status).toBe(303);
+    const { text } = await console.get('/console/prices', READER);
+    const [, changes = ''] = /Changes of prices(.*)<\/table>/s.exec(text) ?? [];
+    const rows = [...changes.matchAll(/<tr>(.*?)<\/tr>/gs)]
+      .slice(1)
+      .map(([, row = '']) => [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => cell));
+    expect(rows).toHaveLength(35);
+    expect(
+      rows.map((row) => row.toSpliced(5, 1).slice(1)).filter(([, asset]) => !/^A\d/.test(asset ?? '')),
+    ).toEqual([
+      ['console:ada', 'ETH', '3020.5', 'removed', '4'],
+      ['console:ada', 'BTC', '97000', '48500', '3'],
+      ['console:ada', 'BTC', 'none', '97000', '2'],
+      ['console:ada', 'ETH', '3', '3020.5', '2'],
+      [expect.stringContaining('&lt;b&gt;x'), 'ETH', 'none', '3', '1'],
+    ]);
+    expect(text).not.toContain('<b>');
+    const logged = console.log.filter(({ event }) => event === 'console-prices');
+    expect(logged).toMatchObject([
+      { authenticatedBy: 'console:ada', count: 2, because: 'version 2: BTC, ETH' },
+      { count: 31, because: 'version 3: BTC, A0, A1, A2, A3, A4, A5, A6, A7, A8 and 21 more' },
+      { count: 1, because: 'version 4: ETH' },
+    ]);
+  });
+
+  it('what somebody else changes at the same moment is said after a change', async () => {
+    const { store } = await started();
+    const request = {
+      person: ADA,
+      parameters: {},
+      query: new URLSearchParams(),
+      signal: AbortSignal.abort(),
+    };
+    const perform = async ({ acts = [] }: Pages, path: string, form: Readonly<Record<string, string>>) => {
+      const act = acts.find((each) => each.path === path);
+      const parameters = { source: 'shop', list: 'blocked' };
+      const done = await act?.perform({ ...request, parameters, form: new URLSearchParams(form) });
+      return done !== undefined && 'notice' in done ? done.notice : '';
+    };
+    const change = { source: 'shop', list: 'blocked', remove: [], by: 'bob', message: '' };
+    const between = async (): Promise<void> => {
+      await store.changeList({ ...change, add: ['77777'] });
+      await store.changePrices({ set: [{ asset: 'BTC', price: 1n, asOfMs: 0 }], remove: [], by: 'bob' });
+    };
+    const lists = (changeList: Store['changeList']): Pages =>
+      listsPages({
+        store: { changeList },
+        reading: createReading(store, () => undefined),
+        policies: { current: () => undefined },
+        sources: [{ name: 'shop' }],
+      });
+    const prices = (changePrices: Store['changePrices']): Pages =>
+      pricesPages({
+        store: { ...store, changePrices },
+        reading: createReading(store, () => undefined),
+        onPricesChanged: () => undefined,
+        clock: Date.now,
+      });
+    const ofList = { values: '5', message: 'x', do: 'change' };
+    const ofPrices = { prices: 'ETH 1', do: 'set' };
+    const alone = [
+      await perform(
+        lists((given) => store.changeList(given)),
+        '/lists/:source/:list',
+        {
+          ...ofList,
+          version: '0',
+        },
+      ),
+      await perform(
+        prices((given) => store.changePrices(given)),
+        '/prices',
+        { ...ofPrices, version: '0' },
+      ),
+    ];
+    for (const notice of alone) expect(notice).toMatch(/ersion 1\.$/);
+    const overtaken = [
+      await perform(
+        lists(async (given) => {
+          await between();
+          return store.changeList(given);
+        }),
+        '/lists/:source/:list',
+        { ...ofList, values: '6', version: '1' },
+      ),
+      await perform(
+        prices(async (given) => {
+          await between();
+          return store.changePrices(given);
+        }),
+        '/prices',
+        { ...ofPrices, version: '2' },
+      ),
+    ];
+    const jumped = prices(async (given) => ({ ...(await store.changePrices(given)), version: 1e15 }));
+    expect(await perform(jumped, '/prices', { ...ofPrices, version: '4' })).toMatch(
+      /ersion 1000000000000000\.$/,
+    );
+    for (const notice of overtaken) expect(notice).toContain('Somebody else ');
   });
 
   it('somebody who only reads sees all of it, and changes nothing', async () => {

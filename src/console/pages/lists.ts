@@ -274,9 +274,17 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
   const entries = counted(summary.entries, 'entry', 'entries');
   return {
     to: link`/lists/${named.source}/${named.list}`,
-    notice: `${added} added, ${removed} removed. ${entries} now, version ${summary.version}.`,
+    notice:
+      `${added} added, ${removed} removed. ${entries} now, version ${summary.version}.` +
+      overtaken(preview.summary, summary),
   };
 }
+
+/** The store does not compare versions when a list changes: see docs/console.md. */
+const overtaken = (before: ListSummary | undefined, { version }: ListSummary): string =>
+  version === (before?.version ?? 0) + 1
+    ? ''
+    : ' Somebody else changed the list at the same moment, which the preview did not show. Look at it again.';
 
 /**
  * The values as they were written. Between some of them, other work goes on. Throws LIST_INVALID, for too many lines

@@ -1,5 +1,6 @@
 import { CountersignError } from '../../errors.ts';
 import { type WrittenPrice, readPrices, setPrices } from '../../orders/prices.ts';
+import { type PriceChanges, afterText, beforeText } from '../../orders/price-changes.ts';
 import type { PriceTable } from '../../policy/facts.ts';
 import type { PriceChange, Store } from '../../store/store.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
@@ -17,13 +18,25 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import type { Reading } from '../reading.ts';
 
 export interface PricesParts {
-  readonly store: Pick<Store, 'changePrices' | 'prices'>;
+  readonly store: Pick<Store, 'changePrices' | 'prices' | 'priceHistory'>;
+  /** In a thread of its own. */
+  readonly reading: Pick<Reading, 'priceChanges'>;
+  /** Called after each change. Prices are in no journal, so the log must have it. */
+  readonly onPricesChanged: (change: {
+    readonly by: string;
+    readonly assets: readonly string[];
+    readonly version: number;
+  }) => void;
   readonly clock: Clock;
 }
 
 const SET_MAX = 1000;
+const CHANGES_SHOWN = 100;
+/** Changes of the table that are looked at, for so long; each may have a thousand prices. */
+const LOOKED = { most: 200, least: 20, ms: 200 };
 
 /** The prices for the rule value-limit: look, set several with a preview, remove. */
 export function pricesPages(parts: PricesParts): Pages {
@@ -32,7 +45,13 @@ export function pricesPages(parts: PricesParts): Pages {
       {
         path: '/prices',
         navigation: 'Prices',
-        show: async ({ person }) => view(await parts.store.prices(), person, ''),
+        show: async ({ person }) => {
+          const [prices, changes] = await Promise.all([
+            parts.store.prices(),
+            parts.reading.priceChanges(CHANGES_SHOWN, LOOKED),
+          ]);
+          return view(prices, person, '', { below: changesCard(changes) });
+        },
       },
     ],
     acts: [
@@ -42,11 +61,46 @@ export function pricesPages(parts: PricesParts): Pages {
   };
 }
 
-function view(prices: PriceTable, person: Person, text: string, above: Html | false = false): View {
+function view(
+  prices: PriceTable,
+  person: Person,
+  text: string,
+  { above, below }: { readonly above?: Html; readonly below?: Html },
+): View {
   return {
     title: 'Prices',
-    content: html`${above}${pricesTable(prices, person)}${mayUse(person, 'operate') && setForm(text)}`,
+    content: html`${above}${pricesTable(prices, person)}${mayUse(person, 'operate') && setForm(text)}${below}`,
   };
+}
+
+function changesCard({ changes, more }: PriceChanges): Html {
+  return html`<section class="card">
+    <h2>Changes</h2>
+    ${
+      changes.length === 0
+        ? nothing('No price was changed, or the history is no longer kept.')
+        : table(
+            'Changes of prices, newest first',
+            ['At (UTC)', 'By', 'Asset', 'From', 'To', 'As of (UTC)', 'Version'],
+            changes.map((change) => [
+              instant(change.atMs),
+              change.by,
+              change.asset,
+              beforeText(change),
+              afterText(change),
+              change.asOfMs === undefined ? '' : instant(change.asOfMs),
+              change.version,
+            ]),
+          )
+    }
+    ${
+      more &&
+      html`<p class="hint">
+        The newest ${changes.length}. <code>countersign prices history</code> shows more. A ? stands for a
+        price that was set before the changes that the page looks at.
+      </p>`
+    }
+  </section>`;
 }
 
 const byAsset = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
@@ -91,7 +145,7 @@ ${verbatim(text)}</textarea>
   </form>`;
 
 async function changePrices(
-  { store, clock }: PricesParts,
+  { store, clock, onPricesChanged }: PricesParts,
   { form, person }: ActRequest,
 ): Promise<Redirect | View> {
   const text = form.get('prices') ?? '';
@@ -99,17 +153,34 @@ async function changePrices(
   try {
     const prices = pricesIn(text);
     const read = readPrices(prices, clock());
-    if (form.get('do') !== 'set') return view(before, person, text, previewCard(before, read, text));
+    if (form.get('do') !== 'set')
+      return view(before, person, text, { above: previewCard(before, read, text) });
     if (written(form, 'version') !== String(before.version)) {
       throw new CountersignError('USAGE', 'The prices were changed meanwhile. Look at the preview again');
     }
-    const after = await setPrices(store, prices, { by: authorOf(person), nowMs: clock() });
-    return { to: link`/prices`, notice: `${prices.length} prices set. Version ${after.version}.` };
+    const by = authorOf(person);
+    const { version } = await setPrices(store, prices, { by, nowMs: clock() });
+    onPricesChanged({ by, assets: prices.map(({ asset }) => asset), version });
+    return {
+      to: link`/prices`,
+      notice: `${prices.length} prices set. Version ${version}.${await overtaken(store, before, version)}`,
+    };
   } catch (thrown) {
     // What was typed stays in the form.
     if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;
-    return { ...view(before, person, text, fault(`${thrown.message}.`)), status: 422 };
+    return { ...view(before, person, text, { above: fault(`${thrown.message}.`) }), status: 422 };
   }
+}
+
+/**
+ * The store does not compare versions when prices change: see docs/console.md. Versions may leave numbers out, so the
+ * history says whether somebody else made one between.
+ */
+async function overtaken(store: PricesParts['store'], before: PriceTable, version: number): Promise<string> {
+  if (version === before.version + 1) return '';
+  const since = await store.priceHistory({ after: before.version, limit: 2 }).catch(() => undefined);
+  if (since?.length === 1) return '';
+  return ' Somebody else may have changed prices at the same moment, which the page did not show. Look at the changes.';
 }
 
 /** Blanks, commas or tabs between the parts. Throws USAGE. */
@@ -160,10 +231,18 @@ function changeText(before: Amount, after: Amount): string {
   return `${after < before ? '−' : '+'}${size / 10n}.${size % 10n} %`;
 }
 
-async function removePrice({ store }: PricesParts, { form, person }: ActRequest): Promise<Redirect> {
+async function removePrice(
+  { store, onPricesChanged }: PricesParts,
+  { form, person }: ActRequest,
+): Promise<Redirect> {
   const asset = form.get('asset') ?? '';
-  const { prices } = await store.prices();
-  if (!prices.has(asset)) throw new CountersignError('NOT_FOUND', `There is no price of ${asset}`);
-  const { version } = await store.changePrices({ set: [], remove: [asset], by: authorOf(person) });
-  return { to: link`/prices`, notice: `Removed the price of ${asset}. Version ${version}.` };
+  const before = await store.prices();
+  if (!before.prices.has(asset)) throw new CountersignError('NOT_FOUND', `There is no price of ${asset}`);
+  const by = authorOf(person);
+  const { version } = await store.changePrices({ set: [], remove: [asset], by });
+  onPricesChanged({ by, assets: [asset], version });
+  return {
+    to: link`/prices`,
+    notice: `Removed the price of ${asset}. Version ${version}.${await overtaken(store, before, version)}`,
+  };
 }

@@ -46,6 +46,9 @@ export function createPrices(connection: DatabaseSync): PriceRows {
     'INSERT INTO price_history (version, change, at_ms) VALUES (?, ?, ?)',
   );
   const after = connection.prepare('SELECT * FROM price_history WHERE version > ? ORDER BY version LIMIT ?');
+  const before = connection.prepare(
+    'SELECT * FROM price_history WHERE version < ? ORDER BY version DESC LIMIT ?',
+  );
   const oldest = connection.prepare('SELECT version, at_ms FROM price_history ORDER BY version LIMIT 1');
   const drop = connection.prepare('DELETE FROM price_history WHERE version < ? AND at_ms < ?');
 
@@ -75,7 +78,11 @@ export function createPrices(connection: DatabaseSync): PriceRows {
     },
     history(query) {
       assertPriceQuery(query);
-      return after.all(query.after, query.limit).map(historyEntry);
+      const rows =
+        query.before === undefined
+          ? after.all(query.after, query.limit)
+          : before.all(query.before, query.limit);
+      return rows.map(historyEntry);
     },
     expire(beforeMs, limit) {
       const first = oldest.get();

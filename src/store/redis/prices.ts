@@ -18,10 +18,12 @@ export function createPrices(parts: RedisParts, losses: LossDetection): Prices {
   return {
     prices: async () => tableOf(await readHash(connection, 'the prices', keys.prices)),
     changePrices: (change) => changePrices(parts, losses, change),
-    async priceHistory({ after, limit }) {
-      assertPriceQuery({ after, limit });
-      const range = [`(${after}-0`, '+', 'COUNT', String(limit)];
-      const reply = await connection.call('xrange', [keys.priceHistory, ...range]);
+    async priceHistory(query) {
+      assertPriceQuery(query);
+      const { after, before, limit } = query;
+      const reply = await (before === undefined
+        ? connection.call('xrange', [keys.priceHistory, `(${after}-0`, '+', 'COUNT', String(limit)])
+        : connection.call('xrevrange', [keys.priceHistory, `(${before}-0`, '-', 'COUNT', String(limit)]));
       return parseReply(z.array(z.tuple([text, pairs])), 'the history of prices', reply).map(historyOf);
     },
   };

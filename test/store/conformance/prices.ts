@@ -143,6 +143,11 @@ export function describePrices(open: OpenStore): void {
       expect(await other.priceHistory({ after: 1, limit: 1 })).toEqual(all.slice(1, 2));
       expect(await other.priceHistory({ after: 2, limit: 1000 })).toEqual(all.slice(2));
       expect(await other.priceHistory({ after: 3, limit: 1000 })).toEqual([]);
+      const newest = all.toReversed();
+      expect(await other.priceHistory({ before: Number.MAX_SAFE_INTEGER, limit: 1000 })).toEqual(newest);
+      expect(await other.priceHistory({ before: 4, limit: 2 })).toEqual(newest.slice(0, 2));
+      expect(await other.priceHistory({ before: 3, limit: 1 })).toEqual(newest.slice(1, 2));
+      expect(await other.priceHistory({ before: 1, limit: 1000 })).toEqual([]);
     });
 
     it.each([
@@ -151,6 +156,9 @@ export function describePrices(open: OpenStore): void {
       { after: 0, limit: 1.5 },
       { after: -1, limit: 1 },
       { after: 0.5, limit: 1 },
+      { before: 0, limit: 1 },
+      { before: 1.5, limit: 1 },
+      { before: 2, limit: 0 },
     ])('refuse a look into the history with %j', async (query) => {
       const { store } = await opened(open);
       await expect(store.priceHistory(query)).rejects.toMatchObject({ code: 'USAGE' });
