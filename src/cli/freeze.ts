@@ -31,7 +31,7 @@ export const freeze: CommandRow = {
 export const unfreeze: CommandRow = {
   path: 'unfreeze',
   summary: 'Lift freezes. Approvals continue once no freeze is left. Exits 1 while some are left.',
-  example: 'unfreeze\nunfreeze f7 f12\nunfreeze --all\nunfreeze --acknowledge-loss',
+  example: 'unfreeze\nunfreeze f7 f12 --message "keys rotated"\nunfreeze --all\nunfreeze --acknowledge-loss',
   define: (command) =>
     byOption(
       command.argument(
@@ -39,6 +39,7 @@ export const unfreeze: CommandRow = {
         'ids that `freeze` and `doctor` print (default: the freeze of an operator, if there is only one)',
       ),
     )
+      .option('--message <text>', 'the reason, for the journal')
       .option('--all', 'all freezes of operators')
       .option('--acknowledge-loss', 'continue after a loss of data with the data that the store still has')
       .addHelpText('after', AFTER_A_LOSS),
@@ -47,7 +48,9 @@ export const unfreeze: CommandRow = {
     const { frozen } = await store.control();
     const acknowledgeLoss = call.flag('acknowledgeLoss');
     const ids = idsToLift(call, frozen);
-    const { lifted, control } = await store.unfreeze({ by: session.by, ids, acknowledgeLoss });
+    const why = call.option('message')?.trim() ?? '';
+    const change = { by: session.by, reason: why, ids, acknowledgeLoss };
+    const { lifted, control } = await store.unfreeze(change);
     const approving = control.frozen.length === 0;
     const inEffect = new Set([...frozen, ...control.frozen].map(({ id }) => id));
     const missing = call.arguments.filter((id) => !inEffect.has(id));

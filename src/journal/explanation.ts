@@ -89,14 +89,16 @@ function releaseReason({ by, message = '', amounts = [], kept = [] }: Detail): s
   return `released by ${by}: ${message}${back}${left}`;
 }
 
-/** Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5`. */
-function freezeReason({ change, by, freezes = [], standing = [] }: Detail): string {
+/**
+ * Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5; reason: keys rotated`.
+ */
+function freezeReason({ change, by, freezes = [], standing = [], reason: why = '' }: Detail): string {
   if (change !== 'unfreeze') {
     return freezes.map(({ id, reason }) => `frozen by ${by} as ${id}: ${reason}`).join('; ');
   }
   const lifted = freezes.map(({ id, by: author, reason }) => `${id} of ${author}: ${reason}`);
   const left = standing.length === 0 ? 'no freeze is left' : `still frozen by ${standing.join(', ')}`;
-  return `${by} lifted ${lifted.join(', ')}; ${left}`;
+  return `${by} lifted ${lifted.join(', ')}; ${left}${why === '' ? '' : `; reason: ${why}`}`;
 }
 
 const matches = (valid: boolean | undefined): string =>
@@ -160,6 +162,7 @@ const detailShape = z
     add: texts,
     remove: texts,
     message: text,
+    reason: text,
     change: text,
     freezes: z
       .array(z.object({ id: z.string(), reason: z.string(), by: z.string() }))

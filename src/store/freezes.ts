@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import type { Control, Freeze, LiftedFreeze } from './store.ts';
+import type { Control, Freeze, LiftedFreeze, Unfreeze } from './store.ts';
 
 /** The most freezes that can be in effect at the same time: see Releases.freeze. */
 export const FREEZES_MAX = 100;
@@ -24,10 +24,22 @@ export function assertFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): voi
   }
 }
 
+/** Throws USAGE if the reason is too long to be kept. */
+export function assertUnfreeze({ reason }: Required<Pick<Unfreeze, 'reason'>>): void {
+  if (reason.length <= REASON_MAX) return;
+  throw new CountersignError(
+    'USAGE',
+    `the reason of the unfreeze has ${reason.length} characters, and nothing was lifted; give at most ${REASON_MAX}`,
+    { what: 'reason', characters: reason.length },
+  );
+}
+
 /** The detail of a journal entry of type `freeze`, as JSON. Each source's journal gets one. */
 export interface FreezeDetail {
   readonly change: 'freeze' | 'unfreeze';
   readonly by: string;
+  /** Why freezes were lifted, if somebody said so. Earlier versions did not keep it. */
+  readonly reason?: string;
   readonly atMs: number;
   /** The freeze that was added, or the freezes that were lifted. */
   readonly freezes: readonly Freeze[];

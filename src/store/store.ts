@@ -296,6 +296,8 @@ export interface LiftedFreeze {
 
 export interface Unfreeze {
   readonly by: string;
+  /** For the journals. */
+  readonly reason?: string;
   /** The freezes to lift. Ids that are not in effect are ignored. */
   readonly ids: readonly string[];
   /** Needed to lift freezes for lost data. Without it they stay in effect, even if `ids` names them. */
@@ -346,7 +348,7 @@ export interface Releases {
   /**
    * Lifts the freezes in `ids`. With `acknowledgeLoss` this includes those for lost data; repeats and limits
    * then continue from the data that the store still has. Throws STORE_LOST if more data is found lost
-   * meanwhile. Everything then stays frozen.
+   * meanwhile. Everything then stays frozen. Throws USAGE for a reason of more than 1000 characters.
    */
   unfreeze(unfreeze: Unfreeze): Promise<{ readonly lifted: readonly Freeze[]; readonly control: Control }>;
 }

@@ -112,6 +112,18 @@ describeOnBothStores('freeze and unfreeze', (host) => {
     expect(exported.filter((line) => line.includes('"type":"freeze"'))).toHaveLength(6);
   });
 
+  it('an unfreeze may have a reason, which the journal of every source has', async () => {
+    const { run } = await here();
+    const drill = await freezeBy(run, 'ada', 'drill');
+    const long = await run('unfreeze', drill, '--message', 'x'.repeat(1001));
+    expect(long).toMatchObject({ code: 2, err: expect.stringContaining('nothing was lifted') as string });
+    expect((await run('unfreeze', drill, '--by', 'carol', '--message', 'keys rotated')).code).toBe(0);
+    for (const source of ['shop', 'vault']) {
+      const { out } = await run('decisions', 'search', '--source', source, '--newest', '--limit', '1');
+      expect(out).toContain(`carol lifted ${drill} of ada: drill; no freeze is left; reason: keys rotated`);
+    }
+  });
+
   it('a reason that is too long freezes nothing, and says so', async () => {
     const { run } = await here();
     const long = await run('freeze', 'x'.repeat(1001));

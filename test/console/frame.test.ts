@@ -184,7 +184,35 @@ describe('a page of the console', () => {
       const text = await next.text();
       expect(text).toContain('&lt;b&gt;told&lt;/b&gt;');
       expect(text).toContain('&lt;b&gt;drill&lt;/b&gt;');
-      expect((await console.send('/console/unfreeze', { id })).notice).toContain(`Lifted ${id}.`);
+      const lift = { id, reason: 'over <b>', confirmation: 'Unfreeze' };
+      expect((await console.send('/console/unfreeze', lift)).notice).toContain(`Lifted ${id}.`);
+    });
+
+    it.each([
+      [{ confirmation: 'unfreeze' }, 'The reason is empty'],
+      [{ reason: ' \n', confirmation: 'unfreeze' }, 'The reason is empty'],
+      [{ reason: 'x' }, 'Nothing was lifted. Type “unfreeze” to confirm'],
+      [{ reason: 'x', confirmation: 'freeze' }, 'Nothing was lifted. Type “unfreeze” to confirm'],
+      [{ reason: 'x'.repeat(1001), confirmation: 'unfreeze' }, 'at most 1000'],
+    ])('is not lifted by %j', async (fields, because) => {
+      const { freeze } = await console.store.freeze({ reason: 'drill', by: 'test' });
+      const { status, text } = await console.send('/console/unfreeze', { id: freeze.id, ...fields });
+      expect([status, text]).toEqual([422, expect.stringContaining(because)]);
+      expect(await frozen()).toBe(1);
+      await console.store.unfreeze({ by: 'test', ids: [freeze.id] });
+    });
+
+    it('is lifted with a reason, which the journal has', async () => {
+      const { freeze } = await console.store.freeze({ reason: 'drill', by: 'test' });
+      expect((await console.get('/console/')).text).toMatch(
+        /<summary>Lift f\d+<\/summary>\s*<form method="post" action="\/console\/unfreeze">/,
+      );
+      const lift = { id: freeze.id, reason: 'over <b>', confirmation: 'unfreeze' };
+      expect((await console.send('/console/unfreeze', lift)).status).toBe(303);
+      const [entry] = await console.store.entries({ source: 'shop', newestFirst: true, limit: 1 });
+      expect(JSON.parse(entry?.detail ?? '')).toMatchObject({ by: 'console:ada', reason: 'over <b>' });
+      const page = await console.get(`/console/decisions/shop/${entry?.id}`);
+      expect(page.text).toContain('no freeze is left; reason: over &lt;b&gt;');
     });
 
     it.each([

@@ -142,7 +142,7 @@ describe('hostile texts', () => {
 
   it.each([
     ['freeze', ['reason', 'confirmation']],
-    ['unfreeze', ['id']],
+    ['unfreeze', ['id', 'reason', 'confirmation']],
     ['try', ['kind', 'source', 'scheme', 'body', 'userId']],
     ['lists', ['source', 'list']],
     ['lists/shop/blocked', ['how', 'values', 'message', 'version', 'do']],

@@ -300,7 +300,15 @@ describe('in a browser', () => {
     expect(await page.getByRole('status').textContent()).toMatch(/^Frozen as f\d+\./);
     expect(await page.getByRole('alert').textContent()).toContain('by console:ada: drill');
     expect(await console.pay({ appOrderId: 'while-frozen' })).toBe('FAILURE');
-    await page.getByRole('button', { name: /^Lift f/ }).focus();
+    await page
+      .getByText(/^Lift f\d+$/)
+      .first()
+      .focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('the drill is over');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('unfreeze');
     await page.keyboard.press('Enter');
     await page.getByText('Approvals continue.').waitFor();
     expect(await console.pay({ appOrderId: 'afterwards' })).toBe('SUCCESS');

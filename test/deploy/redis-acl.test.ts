@@ -278,7 +278,7 @@ const PAGES = [
 const ACTS = [
   ['try', { kind: 'payment', userId: '1', amount: '1', symbol: 'USDT1742' }],
   ['freeze', { reason: 'drill', confirmation: 'freeze' }],
-  ['unfreeze', { id: 'f1' }],
+  ['unfreeze', { id: 'f1', reason: 'x', confirmation: 'unfreeze' }],
   ['lists/shop/blocked', { how: 'replace', values: '1', message: 'x', version: '1', do: 'change' }],
   ['orders', { kind: 'payment', id: 'o', userId: '1', symbol: 'USDT1742', amount: '1', scheme: 'md5' }],
   ['orders/cancel', { kind: 'payment', id: 'o' }],

@@ -104,7 +104,7 @@ describe('an interrupted unfreeze after a loss', () => {
     const server = await redisOfItsOwn();
     await readyOn(server);
     const { source } = loadScript('unfreeze-1');
-    const given = ['', 'an epoch of before', 'ada', 'f1'];
+    const given = ['', 'an epoch of before', 'ada', '', 'f1'];
     expect(await rawClient(server).eval(source, 1, keys.inForce, ...given)).toBeNull();
   });
 });

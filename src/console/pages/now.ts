@@ -3,7 +3,7 @@ import { lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { type Bar, barChart } from '../chart.ts';
-import { oneOf } from '../fields.ts';
+import { oneOf, reasonIn } from '../fields.ts';
 import { facts, instant, nothing, table } from '../layout.ts';
 import { type ActRequest, type Pages, type Person, type Redirect, authorOf, mayUse } from '../page.ts';
 
@@ -37,8 +37,8 @@ const PERIODS = ['hour', 'day', 'week'] as const;
 type Period = (typeof PERIODS)[number];
 const REFUSALS_SHOWN = 10;
 
-/** What a person types to confirm a freeze. */
-const CONFIRMATION = 'freeze';
+/** What a person types to confirm a freeze, and its end. */
+const CONFIRMATIONS = { freeze: 'freeze', unfreeze: 'unfreeze' } as const;
 
 /** The first page: what happens now, and the freezes. */
 export function nowPages({ store, readiness, activity }: NowParts): Pages {
@@ -178,35 +178,34 @@ function freezeCard({ frozen }: Control, person: Person): Html {
   </section>`;
 }
 
+/** Approvals continue with a mistake as easily as they stop: both need a reason and a word. */
 const unfreezeForm = (standing: Freeze): Html => {
   const isLoss = lossesIn([standing]).length > 0;
-  return html`<form method="post" action="${link`/unfreeze`}">
-    <input type="hidden" name="id" value="${standing.id}" />
-    ${
-      isLoss &&
-      html`<label class="choice"
-        ><input type="checkbox" name="acknowledge" value="loss" required /> I have compared the approvals with
-        the platform: limits and repeats begin with the data that is left</label
-      >`
-    }
-    <button class="quiet">Lift ${standing.id}</button>
-  </form>`;
+  return html`<details>
+    <summary>Lift ${standing.id}</summary>
+    <form method="post" action="${link`/unfreeze`}">
+      <input type="hidden" name="id" value="${standing.id}" />
+      ${
+        isLoss &&
+        html`<label class="choice"
+          ><input type="checkbox" name="acknowledge" value="loss" required /> I have compared the approvals
+          with the platform: limits and repeats begin with the data that is left</label
+        >`
+      }
+      ${confirmedFields('Reason, for the journal', CONFIRMATIONS.unfreeze)}
+      <div class="actions">
+        <button class="danger">Lift ${standing.id}</button>
+        <p class="hint">Approvals continue, on all replicas, once no freeze is left.</p>
+      </div>
+    </form>
+  </details>`;
 };
 
 const freezeForm = (): Html =>
   html`<details>
     <summary>Freeze all approvals</summary>
     <form method="post" action="${link`/freeze`}">
-      <div class="fields">
-        <label class="wide"
-          >Reason, for the journal and for other operators
-          <input name="reason" required maxlength="1000" autocomplete="off"
-        /></label>
-        <label
-          >Type “${CONFIRMATION}” to confirm
-          <input name="confirmation" required autocomplete="off" autocapitalize="none"
-        /></label>
-      </div>
+      ${confirmedFields('Reason, for the journal and for other operators', CONFIRMATIONS.freeze)}
       <div class="actions">
         <button class="danger">Freeze</button>
         <p class="hint">Every callback is answered FAILURE, on all replicas, until the freeze is lifted.</p>
@@ -214,12 +213,27 @@ const freezeForm = (): Html =>
     </form>
   </details>`;
 
+const confirmedFields = (label: string, word: string): Html =>
+  html`<div class="fields">
+    <label class="wide">${label} <input name="reason" required maxlength="1000" autocomplete="off" /></label>
+    <label
+      >Type “${word}” to confirm <input name="confirmation" required autocomplete="off" autocapitalize="none"
+    /></label>
+  </div>`;
+
+/** The reason. Throws USAGE without one, and without the word. */
+function confirmedReason(
+  form: URLSearchParams,
+  { word, why, undone }: { readonly word: string; readonly why: string; readonly undone: string },
+): string {
+  const reason = reasonIn(form, 'reason', why);
+  if (form.get('confirmation')?.trim().toLowerCase() === word) return reason;
+  throw new CountersignError('USAGE', `${undone}. Type “${word}” to confirm`);
+}
+
 async function freeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {
-  const reason = (form.get('reason') ?? '').trim();
-  if (reason === '') throw new CountersignError('USAGE', 'The reason is empty. Say why approvals must stop');
-  if (form.get('confirmation')?.trim().toLowerCase() !== CONFIRMATION) {
-    throw new CountersignError('USAGE', `Nothing was frozen. Type “${CONFIRMATION}” to confirm`);
-  }
+  const word = CONFIRMATIONS.freeze;
+  const reason = confirmedReason(form, { word, why: 'approvals must stop', undone: 'Nothing was frozen' });
   const { freeze: added } = await store.freeze({ reason, by: authorOf(person) });
   return {
     to: link`/`,
@@ -229,8 +243,11 @@ async function freeze(store: NowParts['store'], { form, person }: ActRequest): P
 
 async function unfreeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {
   const id = form.get('id') ?? '';
+  const word = CONFIRMATIONS.unfreeze;
+  const reason = confirmedReason(form, { word, why: 'approvals may continue', undone: 'Nothing was lifted' });
   const { lifted, control } = await store.unfreeze({
     by: authorOf(person),
+    reason,
     ids: [id],
     acknowledgeLoss: form.get('acknowledge') === 'loss',
   });

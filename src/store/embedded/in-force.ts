@@ -1,7 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { FREEZES_MAX, type FreezeDetail, LIFTED_MAX, assertFreeze, lossesIn } from '../freezes.ts';
+import {
+  FREEZES_MAX,
+  type FreezeDetail,
+  LIFTED_MAX,
+  assertFreeze,
+  assertUnfreeze,
+  lossesIn,
+} from '../freezes.ts';
 import type { Control, Freeze, HistoryEntry, Push, Releases, Unfreeze } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
@@ -25,6 +32,7 @@ export interface ReleaseTables {
   history(limit: number): readonly HistoryEntry[];
   /** Throws USAGE. */
   freeze(freeze: Parameters<Releases['freeze']>[0], nowMs: number): FreezeResult;
+  /** Throws USAGE. */
   unfreeze(unfreeze: Unfreeze, nowMs: number): UnfreezeResult;
 }
 
@@ -124,7 +132,8 @@ function createFreezing(
       journalChange({ change: 'freeze', by, atMs: nowMs, freezes: [freeze] }, now);
       return { freeze, control: now };
     },
-    unfreeze({ by, ids, acknowledgeLoss = false }, nowMs) {
+    unfreeze({ by, reason = '', ids, acknowledgeLoss = false }, nowMs) {
+      assertUnfreeze({ reason });
       const mayLift = new Set(acknowledgeLoss ? ['operator', 'loss'] : ['operator']);
       const before = saveLegacyFreeze();
       const lifted = before.frozen.filter(({ id, kind }) => ids.includes(id) && mayLift.has(kind));
@@ -132,7 +141,8 @@ function createFreezing(
       lift(lifted, { by, atMs: nowMs, sequence: nextSequence(nowMs) });
       writeFrozenColumns();
       const now = control();
-      journalChange({ change: 'unfreeze', by, atMs: nowMs, freezes: lifted }, now);
+      const why = reason !== '' && { reason };
+      journalChange({ change: 'unfreeze', by, ...why, atMs: nowMs, freezes: lifted }, now);
       return { lifted, control: now };
     },
   };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { assertFreeze, lossesIn } from '../freezes.ts';
+import { assertFreeze, assertUnfreeze, lossesIn } from '../freezes.ts';
 import type { Control, Releases, Store, Unfreeze } from '../store.ts';
 import { type LossDetection, lossError } from './data-loss.ts';
 import {
@@ -154,15 +154,16 @@ type UnfreezeReply = Awaited<ReturnType<Releases['unfreeze']>>;
 async function unfreeze(
   parts: RedisParts,
   losses: LossDetection,
-  { by, ids, acknowledgeLoss = false }: Unfreeze,
+  { by, reason = '', ids, acknowledgeLoss = false }: Unfreeze,
 ): Promise<UnfreezeReply> {
+  assertUnfreeze({ reason });
   const state = await losses.readState();
   const lossFreezes = lossesIn(controlOf(state).frozen);
   const acknowledges = acknowledgeLoss && lossFreezes.some(({ id }) => ids.includes(id));
   if (acknowledges && lossFreezes.every(({ id }) => ids.includes(id))) {
     await registerSources(parts, state, { sources: await knownSources(parts), overwrite: true });
   }
-  const args = [clockArgument(parts), acknowledges ? (state.epoch ?? '') : '', by, ...ids];
+  const args = [clockArgument(parts), acknowledges ? (state.epoch ?? '') : '', by, reason, ...ids];
   const reply = await run(parts.connection, unfreezeScript, [parts.keys.inForce], args);
   if (reply === null) throw lossError('more data was lost during the unfreeze');
   const unfrozen = z.tuple([text, ...inForce.def.items]);

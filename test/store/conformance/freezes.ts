@@ -222,6 +222,40 @@ export function describeFreezes(open: OpenStore): void {
       expect(await store.entry('shop', entry?.id ?? '')).toEqual(entry);
     });
 
+    it('is lifted with a reason, which the journal of every source has, or without one', async () => {
+      const { store } = await ready(open);
+      const lift = async (reason?: string) => {
+        const { freeze } = await store.freeze({ reason: 'drill', by: 'ada' });
+        const unfreeze = { by: 'carol', ids: [freeze.id], ...(reason !== undefined && { reason }) };
+        expect((await store.unfreeze(unfreeze)).lifted).toEqual([freeze]);
+      };
+      const odd = '"}],{"\\\n\u0000\u001b[31m é';
+      for (const reason of ['drill is over', odd, 'é'.repeat(1000), '', undefined]) await lift(reason);
+      for (const source of ['shop', 'vault']) {
+        const ends = (await told(store, source)).filter(({ change }) => change === 'unfreeze');
+        expect(ends.map(({ reason }) => reason)).toEqual([
+          'drill is over',
+          odd,
+          'é'.repeat(1000),
+          undefined,
+          undefined,
+        ]);
+        expect(ends.at(-1)).not.toHaveProperty('reason');
+      }
+    });
+
+    it('stays if the reason to lift it is too long', async () => {
+      const { store } = await ready(open);
+      const { freeze, control } = await store.freeze({ reason: 'drill', by: 'ada' });
+      const unfreeze = { by: 'carol', ids: [freeze.id], reason: 'x'.repeat(1001) };
+      await expect(store.unfreeze(unfreeze)).rejects.toMatchObject({
+        code: 'USAGE',
+        message: 'the reason of the unfreeze has 1001 characters, and nothing was lifted; give at most 1000',
+      });
+      expect((await store.control()).frozen).toEqual(control.frozen);
+      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+    });
+
     it('is told once by each journal, however many handles look at once', async () => {
       const { store, another } = await ready(open);
       const handles = [store, await another(), await another()];

@@ -37,11 +37,13 @@ local function in_force_freeze_json(freeze)
 end
 
 -- Adds a freeze event, which each source will write to its journal: see FreezeDetail in src/store/freezes.ts.
-local function in_force_event(state, change, by, at, freezes)
+-- `reason` is that of an unfreeze, if it has one.
+local function in_force_event(state, change, by, at, freezes, reason)
   local changed, ids = {}, {}
   for index, freeze in ipairs(freezes) do changed[index] = in_force_freeze_json(freeze) end
   for index, freeze in ipairs(state.freezes) do ids[index] = cjson.encode(freeze[1]) end
-  local detail = '{"change":"' .. change .. '","by":' .. cjson.encode(by) .. ',"atMs":' .. at
+  local why = (reason or '') == '' and '' or ',"reason":' .. cjson.encode(reason)
+  local detail = '{"change":"' .. change .. '","by":' .. cjson.encode(by) .. why .. ',"atMs":' .. at
     .. ',"freezes":[' .. table.concat(changed, ',') .. '],"standing":[' .. table.concat(ids, ',') .. ']}'
   table.insert(state.acts, { ms(state.sequence) .. '-' .. at, detail })
   if #state.acts > EVENTS_MAX then table.remove(state.acts, 1) end
