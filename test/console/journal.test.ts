@@ -39,7 +39,7 @@ describe.each(['embedded', 'redis'] as const)('the journal and the reconciliatio
   const close = (fields: Readonly<Record<string, string>>): Promise<Shown> =>
     eventually('the directory is free', async () => {
       const done = await console.send('/console/journal/close', fields);
-      return done.text.includes('another reconciliation is running') ? undefined : done;
+      return done.text.includes('Another reconciliation is running') ? undefined : done;
     });
   const records = (): number => readdirSync(world.directory).filter((name) => name.endsWith('.json')).length;
 

@@ -214,9 +214,11 @@ describeOnBothStores('the state that operators keep', (host) => {
     expect((await console.send('/console/prices/remove', { asset: 'ETH' })).status).toBe(303);
     const { text } = await console.get('/console/prices', READER);
     const [, changes = ''] = /Changes of prices(.*)<\/table>/s.exec(text) ?? [];
-    const rows = [...changes.matchAll(/<tr>(.*?)<\/tr>/gs)]
+    const rows = [...changes.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)]
       .slice(1)
-      .map(([, row = '']) => [...row.matchAll(/<td[^>]*>(.*?)<\/td>/gs)].map(([, cell = '']) => cell));
+      .map(([, row = '']) =>
+        [...row.matchAll(/<td[^>]*>(?:<div>(.*?)<\/div>)?<\/td>/gs)].map(([, cell = '']) => cell),
+      );
     expect(rows).toHaveLength(35);
     expect(
       rows.map((row) => row.toSpliced(5, 1).slice(1)).filter(([, asset]) => !/^A\d/.test(asset ?? '')),
