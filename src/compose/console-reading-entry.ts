@@ -14,7 +14,7 @@ import { openStore } from './store.ts';
 
 const SECRETS_POLL_MS = 1000;
 /** Where cores are few, callbacks come first. */
-const PRIORITY = 10;
+const PRIORITY = 19;
 
 async function run(): Promise<void> {
   const port = parentPort;

@@ -40,6 +40,8 @@ const errorOf = ({ code, message, data }: Extract<ReadingAnswer, { readonly ok: 
 const METHODS = [...READ_VERBS, ...QUERIES] as const;
 const ENTRY = new URL('./console-reading-entry.ts', import.meta.url);
 const HEAP_MB = 256;
+/** Large, so that it is seldom collected: the threads that help with it have no lower priority. */
+const YOUNG_MB = 96;
 
 /**
  * Reads for the console in a thread with a handle of its own on the store, so that pages don't delay callbacks. The
@@ -62,7 +64,7 @@ export function createReadingThread(
       env: { ...env, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) },
       argv: [],
       execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_MB },
     });
     started.on('message', (answer: ReadingAnswer) => settle(answer));
     started.on('error', (thrown) => end(started, thrown instanceof Error ? thrown.message : String(thrown)));
