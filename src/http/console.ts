@@ -65,9 +65,9 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
   }
   router.use(async (request, response, next) => {
     const person = await parts.identify(factsOf(request));
-    const outside = person === undefined ? signInPage(hasPasskeys) : noRolesPage(person, hasPasskeys);
-    if (person === undefined) await send.view(request, response, undefined, outside, 401);
-    else if (!mayUse(person, 'read')) await send.view(request, response, undefined, outside, 403);
+    const outside = (view: View, status: number) => send.view(request, response, undefined, view, status);
+    if (person === undefined) await outside(signInPage(hasPasskeys, wantedBy(request)), 401);
+    else if (!mayUse(person, 'read')) await outside(noRolesPage(person, hasPasskeys), 403);
     else {
       response.locals['person'] = person;
       next();
@@ -113,6 +113,12 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
     await send.view(request, response, person, faultView(because), status);
   });
   return router;
+}
+
+/** The page that is shown after a sign-in. What a form was to do is not done: it leads to the first page. */
+function wantedBy({ method, originalUrl }: Request): string | undefined {
+  const { pathname, search } = new URL(originalUrl, 'http://console');
+  return method === 'GET' && pathname.startsWith('/console/') ? `${pathname}${search}` : undefined;
 }
 
 /** Nothing is loaded from elsewhere, nothing inline runs, and no page frames this one. */

@@ -198,6 +198,7 @@ describe('a page of the console', () => {
       const { freeze } = await console.store.freeze({ reason: 'drill', by: 'test' });
       const { status, text } = await console.send('/console/unfreeze', { id: freeze.id, ...fields });
       expect([status, text]).toEqual([422, expect.stringContaining(because)]);
+      expect(text).toMatch(new RegExp(`<details open>\\s*<summary>Lift ${freeze.id}</summary>`));
       expect(await frozen()).toBe(1);
       await console.store.unfreeze({ by: 'test', ids: [freeze.id] });
     });
@@ -225,6 +226,16 @@ describe('a page of the console', () => {
       expect(status).toBe(422);
       expect(text).toContain(because);
       expect(await frozen()).toBe(0);
+      expect(text).toMatch(/<details open>\s*<summary>Freeze all approvals<\/summary>/);
+      expect(text).toContain(`value="${fields.reason}"`);
+    });
+
+    it('with a mistake keeps what was typed, as text', async () => {
+      const fields = { reason: '"><script>alert(1)</script>', confirmation: 'frezze' };
+      const { status, text } = await console.send('/console/freeze', fields);
+      expect(status).toBe(422);
+      expect(text).toContain('value="&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;"');
+      expect(text).not.toContain('<script>alert');
     });
   });
 });

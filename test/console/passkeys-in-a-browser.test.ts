@@ -57,9 +57,10 @@ describe('with passkeys', () => {
     await looking.page.getByRole('heading', { name: 'Now' }).waitFor();
     return looking;
   }
-  const signIn = async (page: Page): Promise<void> => {
+  /** Leads to the page that was asked for. */
+  const signIn = async (page: Page, heading = 'Now'): Promise<void> => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
-    await page.getByRole('heading', { name: 'Now' }).waitFor();
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor();
   };
 
   it('an invited person makes a passkey, signs out, and signs in again', async () => {
@@ -92,9 +93,11 @@ describe('with passkeys', () => {
   it('a person who was removed, or signed out by command, is outside at once', async () => {
     const { page, close } = await enrolled('eve', 'read');
     expect(await command('console', 'sign-out', 'eve')).toBe('Ended 1 session of eve.\n');
-    await page.goto(`${origin}/console/decisions`);
+    const wanted = `${origin}/console/decisions?user=%3Cb%3E%22`;
+    await page.goto(wanted);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    await signIn(page);
+    await signIn(page, 'Decisions');
+    expect(page.url()).toBe(wanted);
     await command('console', 'remove', 'eve');
     await page.goto(`${origin}/console/`);
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();

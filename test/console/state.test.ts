@@ -91,6 +91,8 @@ describeOnBothStores('the state that operators keep', (host) => {
     for (const values of ['a  b', 'x'.repeat(1025), '"not closed', '9\u202e9']) {
       const refused = await console.send(BLOCKED, { how: 'add', values, do: 'preview' });
       expect([values, refused.status]).toEqual([values, 422]);
+      expect(refused.text).toContain('<textarea id="values"');
+      expect(refused.text).toContain('role="alert"');
     }
     const missing = await console.send('/console/lists/shop/none', {
       how: 'remove',

@@ -15,6 +15,8 @@ for (const form of document.querySelectorAll('form[data-submit-on-change]')) {
 // `data-file-name-into="ID"`, it writes the name of the file into the field with that id.
 for (const input of document.querySelectorAll('input[type=file][data-file-into]')) {
   if (!(input instanceof HTMLInputElement)) continue;
+  // Without this script, a chosen file would not be sent.
+  input.closest('label')?.removeAttribute('hidden');
   input.addEventListener('change', () => {
     const [file] = input.files ?? [];
     const target = document.getElementById(input.dataset['fileInto'] ?? '');
@@ -46,7 +48,7 @@ async function usePasskey(button) {
           });
     if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser gave no passkey.');
     const { to } = await post(button.dataset['answer'] ?? '', credential.toJSON());
-    location.assign(to);
+    location.assign(button.dataset['to'] ?? to);
   } catch (thrown) {
     button.disabled = false;
     if (!(fault instanceof HTMLElement)) return;

@@ -191,7 +191,7 @@ function fileFields({ name, text }: CandidateFile, at: number): Html {
           autocomplete="off"
           spellcheck="false"
       /></label>
-      <label
+      <label hidden
         >Choose a file
         <input
           type="file"

@@ -8,7 +8,7 @@ import { toComparable } from '../../values/comparable.ts';
 import { countLines, counted } from '../../values/text.ts';
 import { oneOf, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
-import { facts, instant, nothing, table } from '../layout.ts';
+import { facts, fault, instant, nothing, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -218,7 +218,7 @@ const changeForm = ({ source, list }: Named, { how, values, message }: Typed): H
           )}
         </select></label
       >
-      <label>Choose a file <input type="file" accept=".txt,.csv" data-file-into="values" /></label>
+      <label hidden>Choose a file <input type="file" accept=".txt,.csv" data-file-into="values" /></label>
       <label class="wide"
         >Values, one on each line; # begins a comment
         <textarea id="values" name="values" rows="6" spellcheck="false" autocapitalize="none">
@@ -249,7 +249,17 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
   const named = namedIn(parts, request);
   const how = oneOf(form, 'how', HOWS) ?? 'add';
   const typed = { how, values: form.get('values') ?? '', message: (form.get('message') ?? '').trim() };
-  const preview = await previewOf(parts, named, typed);
+  let preview: Preview;
+  try {
+    preview = await previewOf(parts, named, typed);
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError) || thrown.code !== 'LIST_INVALID') throw thrown;
+    return {
+      title: `${named.source}/${named.list}`,
+      status: 422,
+      content: html`${fault(`${thrown.message}.`)}${changeForm(named, shownAgain(typed))}`,
+    };
+  }
   const { add, remove } = preview;
   const version = String(preview.summary?.version ?? 0);
   if (form.get('do') !== 'change') return previewView(named, typed, preview);
@@ -279,6 +289,10 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
       overtaken(preview.summary, summary),
   };
 }
+
+/** What was typed, so that it is not lost by a mistake; not what is too long for a page. */
+const shownAgain = (typed: Typed): Typed =>
+  countLines(typed.values) > CHANGED_MAX ? { ...typed, values: '' } : typed;
 
 /** The store does not compare versions when a list changes: see docs/console.md. */
 const overtaken = (before: ListSummary | undefined, { version }: ListSummary): string =>
@@ -351,15 +365,15 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   return { summary, add, remove, isExact, idle: Math.max(0, given - changed) };
 }
 
-function previewView(named: Named, typed: Typed, preview: Preview, fault = ''): View {
+function previewView(named: Named, typed: Typed, preview: Preview, problem = ''): View {
   const { summary, add, remove, isExact, idle } = preview;
   const { source, list } = named;
   const changes = add.length + remove.length;
   const isNew = summary === undefined && changes === 0;
   return {
     title: `${source}/${list}`,
-    ...(fault !== '' && { status: 422 as const }),
-    content: html`${fault !== '' && html`<p class="fault" role="alert">${fault}</p>`}
+    ...(problem !== '' && { status: 422 as const }),
+    content: html`${problem !== '' && fault(problem)}
       <form class="card" method="post" action="${link`/lists/${source}/${list}`}">
         <h2>What would change</h2>
         ${

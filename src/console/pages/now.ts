@@ -4,8 +4,17 @@ import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { type Bar, barChart } from '../chart.ts';
 import { oneOf, reasonIn } from '../fields.ts';
-import { facts, instant, nothing, table } from '../layout.ts';
-import { type ActRequest, type Pages, type Person, type Redirect, authorOf, mayUse } from '../page.ts';
+import { facts, fault, instant, nothing, table } from '../layout.ts';
+import {
+  type ActRequest,
+  type PageRequest,
+  type Pages,
+  type Person,
+  type Redirect,
+  type View,
+  authorOf,
+  mayUse,
+} from '../page.ts';
 
 export interface NowParts {
   readonly store: Pick<Store, 'freeze' | 'unfreeze' | 'control'>;
@@ -41,28 +50,52 @@ const REFUSALS_SHOWN = 10;
 const CONFIRMATIONS = { freeze: 'freeze', unfreeze: 'unfreeze' } as const;
 
 /** The first page: what happens now, and the freezes. */
-export function nowPages({ store, readiness, activity }: NowParts): Pages {
+export function nowPages(parts: NowParts): Pages {
+  const { store } = parts;
   return {
-    pages: [
-      {
-        path: '/',
-        navigation: 'Now',
-        async show({ person, query }) {
-          const period = oneOf(query, 'period', PERIODS) ?? 'hour';
-          const [{ ready, checks }, control] = await Promise.all([readiness(), store.control()]);
-          return {
-            title: 'Now',
-            content: html`${activityCard(activity, period)}${alarmsCard(activity)}
-              <div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>
-              ${freezeCard(control, person)}`,
-          };
-        },
-      },
-    ],
+    pages: [{ path: '/', navigation: 'Now', show: (request) => show(parts, request) }],
     acts: [
-      { path: '/freeze', role: 'operate', perform: (request) => freeze(store, request) },
-      { path: '/unfreeze', role: 'operate', perform: (request) => unfreeze(store, request) },
+      { path: '/freeze', role: 'operate', perform: orAgain(parts, (request) => freeze(store, request)) },
+      { path: '/unfreeze', role: 'operate', perform: orAgain(parts, (request) => unfreeze(store, request)) },
     ],
+  };
+}
+
+async function show(
+  { store, readiness, activity }: NowParts,
+  { person, query }: PageRequest,
+  mistake?: Mistake,
+): Promise<View> {
+  const period = oneOf(query, 'period', PERIODS) ?? 'hour';
+  const [{ ready, checks }, control] = await Promise.all([readiness(), store.control()]);
+  return {
+    title: 'Now',
+    content: html`${mistake && fault(`${mistake.because}.`)}${mistake && freezeCard(control, person, mistake)}
+      ${activityCard(activity, period)}${alarmsCard(activity)}
+      <div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>
+      ${mistake === undefined && freezeCard(control, person)}`,
+  };
+}
+
+/** A form that was not accepted, with what was typed. */
+interface Mistake {
+  readonly because: string;
+  readonly form: URLSearchParams;
+}
+
+/** What was typed is not lost by a mistake: the form is shown again, first of all. */
+function orAgain(
+  parts: NowParts,
+  perform: (request: ActRequest) => Promise<Redirect>,
+): (request: ActRequest) => Promise<Redirect | View> {
+  return async (request) => {
+    try {
+      return await perform(request);
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError) || thrown.code !== 'USAGE') throw thrown;
+      const { form } = request;
+      return { ...(await show(parts, request, { because: thrown.message, form })), status: 422 };
+    }
   };
 }
 
@@ -108,8 +141,10 @@ const refusalsTable = (refusals: readonly (readonly [cause: string, count: numbe
       refusals.slice(0, REFUSALS_SHOWN).map(([cause, count]) => [refusalLink(cause), count]),
     )}`;
 
-/** To the decisions that it refused. */
+/** To the decisions that it refused. A callback without a valid signature is refused before there is one. */
 function refusalLink(cause: string): Html {
+  if (cause.startsWith('SIGN_'))
+    return html`<span class="mono">${cause}</span> <span class="muted">(in the log)</span>`;
   const query = cause.includes('/') ? { rule: cause } : { code: cause };
   return html`<a class="mono" href="${withQuery(link`/decisions`, { ...query, verdict: 'FAILURE' })}"
     >${cause}</a
@@ -156,13 +191,15 @@ function revisionCard({ revision, sequence, prices }: Control): Html {
   </section>`;
 }
 
-function freezeCard({ frozen }: Control, person: Person): Html {
+function freezeCard({ frozen }: Control, person: Person, mistake?: Mistake): Html {
+  const typed = mistake?.form;
+  const lifting = typed?.get('id');
   const rows = frozen.map((each) => [
     each.id,
     each.by,
     each.reason,
     instant(each.atMs),
-    mayUse(person, 'operate') && unfreezeForm(each),
+    mayUse(person, 'operate') && unfreezeForm(each, each.id === lifting ? typed : undefined),
   ]);
   return html`<section class="card" id="freeze">
     <h2>Freezes</h2>
@@ -174,14 +211,14 @@ function freezeCard({ frozen }: Control, person: Person): Html {
             ['Id', 'By', 'Reason', 'Since (UTC)', 'Lift'],
             rows.map((row) => row.map((cell) => (cell === false ? '' : cell))),
           )
-    }${mayUse(person, 'operate') && freezeForm()}
+    }${mayUse(person, 'operate') && freezeForm(lifting === null ? typed : undefined)}
   </section>`;
 }
 
 /** Approvals continue with a mistake as easily as they stop: both need a reason and a word. */
-const unfreezeForm = (standing: Freeze): Html => {
+const unfreezeForm = (standing: Freeze, typed: URLSearchParams | undefined): Html => {
   const isLoss = lossesIn([standing]).length > 0;
-  return html`<details>
+  return html`<details${typed && html` open`}>
     <summary>Lift ${standing.id}</summary>
     <form method="post" action="${link`/unfreeze`}">
       <input type="hidden" name="id" value="${standing.id}" />
@@ -192,7 +229,7 @@ const unfreezeForm = (standing: Freeze): Html => {
           with the platform: limits and repeats begin with the data that is left</label
         >`
       }
-      ${confirmedFields('Reason, for the journal', CONFIRMATIONS.unfreeze)}
+      ${confirmedFields('Reason, for the journal', CONFIRMATIONS.unfreeze, typed)}
       <div class="actions">
         <button class="danger">Lift ${standing.id}</button>
         <p class="hint">Approvals continue, on all replicas, once no freeze is left.</p>
@@ -201,11 +238,11 @@ const unfreezeForm = (standing: Freeze): Html => {
   </details>`;
 };
 
-const freezeForm = (): Html =>
-  html`<details>
+const freezeForm = (typed: URLSearchParams | undefined): Html =>
+  html`<details${typed && html` open`}>
     <summary>Freeze all approvals</summary>
     <form method="post" action="${link`/freeze`}">
-      ${confirmedFields('Reason, for the journal and for other operators', CONFIRMATIONS.freeze)}
+      ${confirmedFields('Reason, for the journal and for other operators', CONFIRMATIONS.freeze, typed)}
       <div class="actions">
         <button class="danger">Freeze</button>
         <p class="hint">Every callback is answered FAILURE, on all replicas, until the freeze is lifted.</p>
@@ -213,9 +250,12 @@ const freezeForm = (): Html =>
     </form>
   </details>`;
 
-const confirmedFields = (label: string, word: string): Html =>
+const confirmedFields = (label: string, word: string, typed: URLSearchParams | undefined): Html =>
   html`<div class="fields">
-    <label class="wide">${label} <input name="reason" required maxlength="1000" autocomplete="off" /></label>
+    <label class="wide"
+      >${label}
+      <input name="reason" required maxlength="1000" autocomplete="off" value="${typed?.get('reason') ?? ''}"
+    /></label>
     <label
       >Type “${word}” to confirm <input name="confirmation" required autocomplete="off" autocapitalize="none"
     /></label>

@@ -134,7 +134,7 @@ const setForm = (text: string): Html =>
   html`<form class="card" method="post" action="${link`/prices`}">
     <h2>Set prices</h2>
     <div class="fields">
-      <label>Choose a file <input type="file" accept=".txt,.csv" data-file-into="prices" /></label>
+      <label hidden>Choose a file <input type="file" accept=".txt,.csv" data-file-into="prices" /></label>
       <label class="wide"
         >A price on each line: ASSET PRICE, and after it the time of the price if it isn't now
         <textarea id="prices" name="prices" rows="5" spellcheck="false" autocapitalize="none">

@@ -2,14 +2,19 @@ import { html, link } from '../html.ts';
 import type { Person, View } from '../page.ts';
 import type { Invitation } from './invitations.ts';
 
-/** What somebody sees who has not signed in. */
-export const signInPage = (hasPasskeys: boolean): View => ({
+/** What somebody sees who has not signed in. `to` is the page that was asked for, below `/console`. */
+export const signInPage = (hasPasskeys: boolean, to?: string): View => ({
   title: 'Sign in',
   content: hasPasskeys
     ? html`<section class="card narrow">
         <p>Use the passkey that you made when you were invited.</p>
         <div class="actions">
-          <button data-passkey="get" data-options="${link`/sign-in/options`}" data-answer="${link`/sign-in`}">
+          <button
+            data-passkey="get"
+            data-options="${link`/sign-in/options`}"
+            data-answer="${link`/sign-in`}"
+            ${to !== undefined && html` data-to="${to}"`}
+          >
             Sign in with a passkey
           </button>
         </div>
