@@ -29,7 +29,10 @@ export async function* inSettledOrder(
   yield* approvalsFirst(together);
 }
 
-/** The order within one source is known. */
+/**
+ * If all entries are of one source, their order is known. Otherwise approvals come before all refusals, also before
+ * those of their own source: what refused those may be an approval of another source that came between.
+ */
 function approvalsFirst(entries: readonly RecordedEntry[]): readonly RecordedEntry[] {
   const [first] = entries;
   if (entries.every(({ source }) => source === first?.source)) return entries;
