@@ -428,22 +428,27 @@ class ProposalBuilder {
     // A refusal by a rule is the more useful reason.
     const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
     const mayPass = refusal === 'NO_POLICY' ? this.#changing > 0 : refusal !== undefined && this.#varies;
-    return {
+    const proposal: Proposal = {
       revision: this.#revision,
       approves: this.#covered && !this.#refuses && !tooMany,
       refusal,
       results: this.#results,
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
-      ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
       final: this.#finalBy !== undefined,
       afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
-      ...(this.#finalBy === undefined ? {} : { finalBy: this.#finalBy }),
-      ...(this.#lastingBy === undefined ? {} : { lastingBy: this.#lastingBy }),
-      ...(this.#refuses && this.#failed ? { failed: true } : {}),
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,
+    };
+    // Most callbacks are such: no further objects for them.
+    if (!this.#refuses && this.#choices.length === 0) return proposal;
+    return {
+      ...proposal,
+      ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
+      ...(this.#finalBy === undefined ? {} : { finalBy: this.#finalBy }),
+      ...(this.#lastingBy === undefined ? {} : { lastingBy: this.#lastingBy }),
+      ...(this.#refuses && this.#failed ? { failed: true } : {}),
     };
   }
 }

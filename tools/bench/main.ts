@@ -20,7 +20,8 @@ Options:
   --only <text>         only the rows whose names contain it, and the floor
   --no-growth           not how the time grows with the number of rules and entries
   --against <folder>    only compare this checkout with the one in the folder, in turns
-  --bursts <number>     with --against, the turns of each checkout (default: 60)
+  --starts <number>     with --against, how often both are started (default: 3)
+  --bursts <number>     with --against, the turns of each checkout after each start (default: 20)
   --json                print the results as JSON
   --help                show this
 
@@ -76,7 +77,8 @@ function readOptions() {
         only: { type: 'string', default: '' },
         growth: { type: 'boolean', default: true },
         against: { type: 'string' },
-        bursts: { type: 'string', default: '60' },
+        starts: { type: 'string', default: '3' },
+        bursts: { type: 'string', default: '20' },
         help: { type: 'boolean', default: false },
       },
       allowNegative: true,
@@ -90,7 +92,12 @@ function readOptions() {
 
 async function compareCheckouts(checkout: string): Promise<void> {
   const { only } = options;
-  const sizes = { bursts: Number(options.bursts), burst: BURST, warmUp: WARM_UP };
+  const sizes = {
+    starts: Number(options.starts),
+    bursts: Number(options.bursts),
+    burst: BURST,
+    warmUp: WARM_UP,
+  };
   const pairs = await measureAgainst({ checkout, sender, only, ...sizes, report });
   const text = pairs.map((rows) => table(rows, 'of the one there')).join('\n');
   process.stdout.write(options.json ? `${JSON.stringify(pairs, undefined, 2)}\n` : text);

@@ -146,7 +146,7 @@ export function compileCounter(counting: CounterIdentity, context: RuleContext):
       check: compiled.check,
       claim: (callback, counted, max, facts) => claimRoom(compiled, callback, { counted, max, facts }),
       lacking(callback, facts) {
-        const found = compiled.countsOf(callback, NONE, facts);
+        const found = compiled.countsOf(callback, [], facts);
         return 'verdict' in found ? found : undefined;
       },
     }
@@ -316,7 +316,7 @@ function countsOf(
     const because = `the source ${source} has no group in the settings, across which this rule counts`;
     return { ...refuse(because, { source }), afresh: true };
   }
-  let by: readonly string[] = NONE;
+  const by: string[] = [];
   let text = '';
   const values: Record<string, string> = {};
   for (const member of per) {
@@ -325,7 +325,7 @@ function countsOf(
     if (value === undefined) return refuse(`${member} is missing, by which this rule counts`, { member });
     const isTo = member === 'to';
     if (found.length > 1 && !isTo) return refuse(`${member} has several values`, { member });
-    by = [...by, value];
+    by.push(value);
     text += `${text === '' ? '' : ', '}${formatMember(member, isTo ? paid : found)}`;
     values[member] = isTo ? paid.join(' ') : value;
   }
@@ -333,19 +333,22 @@ function countsOf(
     text += `${text === '' ? '' : ', '}group ${group}`;
     values['group'] = group;
   }
-  const countFor = (each: readonly string[]) => ({
-    key: groupedKey(group, per.length === 0 ? onlyKey : keyOf(counter, each)),
-    by: each,
-  });
+  if (text === '') text = `source ${source}`;
+  const keyFor = (each: readonly string[]) => groupedKey(group, keyOf(counter, each));
+  const counts =
+    to === -1
+      ? [{ key: per.length === 0 ? groupedKey(group, onlyKey) : keyFor(by), by }]
+      : paid.map((address) => {
+          const each = by.with(to, address);
+          return { key: keyFor(each), by: each };
+        });
   return {
-    counts: to === -1 ? [countFor(by)] : paid.map((address) => countFor(by.with(to, address))),
+    counts,
     group,
-    text: text === '' ? `source ${source}` : text,
+    text,
     values,
   };
 }
-
-const NONE: readonly string[] = [];
 
 interface RoomRequest {
   readonly counted: CountedAmounts;
@@ -358,7 +361,7 @@ function claimRoom(
   callback: Callback,
   { counted, max, facts }: RoomRequest,
 ): RuleOutcome {
-  const paid = isByAddress ? counted.payouts.map(({ to }) => to) : NONE;
+  const paid = isByAddress ? counted.payouts.map(({ to }) => to) : [];
   const found = countsFor(callback, paid, facts, counted.symbol);
   if ('verdict' in found) return found;
   const { window: span, valid } = window.at(facts.nowMs);

@@ -7,7 +7,7 @@
 -- Returns {unknown} | {changed} | {short, index of an amount from 0, …}
 --      | {released, id, by, message} | {before, id, by, message}
 --- @include journal
---- @include window
+--- @include window_release
 
 local AMOUNTS_FROM = 10
 

@@ -33,7 +33,7 @@ end
 
 function effects.reserve(claims, step, fields)
   for _, claim in ipairs(claims) do
-    if claim.taken and claim.kind.reserve then claim.kind.reserve(claim, step, fields) end
+    if not claim.left_out and claim.kind.reserve then claim.kind.reserve(claim, step, fields) end
   end
   return fields
 end

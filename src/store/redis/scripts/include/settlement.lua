@@ -32,16 +32,17 @@ local key_at = 5
 while key_at <= #KEYS do
   local header = ARGV[at]
   local name, decides, refusal, failed, rest = string.match(header or '', '^(%S+) ([01]) ([012]) ([01]) ()')
-  local kind = CLAIM_KINDS[name]
+  local kind = claim_kind(name)
   if not kind then error('unknown claim: ' .. tostring(header)) end
-  -- With all fields from the start, because a table that grows is reallocated.
+  -- With all fields of a window from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[key_at], keys_from = key_at, keys = 1, decides = decides == '1', refusal = refusal,
-    holds = false, remembered = false, known = false, reserved = false, window = false, optional = false, taken = true,
-    result = false, uncounted = failed == '1',
+    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', refusal = refusal,
+    uncounted = failed == '1', holds = false, remembered = false, known = false, reserved = false,
+    amount = false, max = false, length_ms = false, ends = false, window = false,
   }
-  at = kind.read(claim, header, rest, at + 1, step)
-  key_at = key_at + claim.keys
+  local keys
+  at, keys = kind.read(claim, header, rest, at + 1, step)
+  key_at = key_at + (keys or 1)
   claims[#claims + 1] = claim
   if claim.remembered then names[#names + 1] = claim.remembered end
 end
@@ -109,81 +110,89 @@ local function check(index)
   local claim = claims[index]
   local result = claim.kind.check(claim, step)
   if claim.holds then result[2] = '1' end
-  claim.result = result
-  results[index] = result_joined(result)
+  if claim.kind.refuse then claim.result = result end
+  results[index] = result_joined(claim.kind, result)
   return claim.holds
-end
-
--- A choice is a table: whether it decides, how its refusal stands, its alternatives, and whether its refusal
--- counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices.
--- The first alternative that holds is taken, and only its claims reserve.
-local choices = ARGV[21] == '' and {} or cjson.decode(ARGV[21])
-local function each_claim(choice, visit)
-  for _, alternative in ipairs(choice[3]) do
-    for _, item in ipairs(alternative) do
-      if type(item) == 'table' then each_claim(item, visit) else visit(item + 1) end
-    end
-  end
-end
-for _, choice in ipairs(choices) do
-  each_claim(choice, function(index)
-    claims[index].optional, claims[index].taken = true, false
-    results[index] = 'n 0'
-  end)
-end
-
-local taken, holds_one = {}, nil
-local function holds_all(alternative)
-  local from = #taken + 1
-  for _, item in ipairs(alternative) do
-    local holds
-    if type(item) == 'table' then
-      holds = holds_one(item)
-    else
-      holds = check(item + 1)
-      taken[#taken + 1] = claims[item + 1]
-    end
-    if not holds then
-      for at = #taken, from, -1 do
-        if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
-        taken[at] = nil
-      end
-      return false
-    end
-  end
-  return true
-end
-function holds_one(choice)
-  for _, alternative in ipairs(choice[3]) do
-    if holds_all(alternative) then return true end
-  end
-  return false
 end
 
 -- Whether a refusal counts for lock-outs.
 local counts = ARGV[20] == '1'
+
+-- A choice is a table: whether it decides, how its refusal stands, its alternatives, and whether its refusal
+-- counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices.
+-- The first alternative that holds is taken, and only its claims reserve. Returns a function that checks the
+-- choices, to be called when the other claims have been checked.
+local function prepare_choices(choices)
+  local function each_claim(choice, visit)
+    for _, alternative in ipairs(choice[3]) do
+      for _, item in ipairs(alternative) do
+        if type(item) == 'table' then each_claim(item, visit) else visit(item + 1) end
+      end
+    end
+  end
+  for _, choice in ipairs(choices) do
+    each_claim(choice, function(index)
+      claims[index].optional, claims[index].left_out = true, true
+      results[index] = 'n 0'
+    end)
+  end
+
+  local taken, holds_one = {}, nil
+  local function holds_all(alternative)
+    local from = #taken + 1
+    for _, item in ipairs(alternative) do
+      local holds
+      if type(item) == 'table' then
+        holds = holds_one(item)
+      else
+        holds = check(item + 1)
+        taken[#taken + 1] = claims[item + 1]
+      end
+      if not holds then
+        for at = #taken, from, -1 do
+          if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
+          taken[at] = nil
+        end
+        return false
+      end
+    end
+    return true
+  end
+  function holds_one(choice)
+    for _, alternative in ipairs(choice[3]) do
+      if holds_all(alternative) then return true end
+    end
+    return false
+  end
+
+  return function()
+    for _, choice in ipairs(choices) do
+      if not holds_one(choice) and choice[1] == '1' then
+        local cause = choice[2]
+        local choice_counts = choice[4] == '1'
+        each_claim(choice, function(index)
+          local claim = claims[index]
+          if results[index] == 'n 0' or claim.holds then return end
+          -- Any alternative may hold later, so one cause that passes by itself is enough.
+          if cause == '0' and claim.refusal == '2' then cause = '2' end
+          if claim.uncounted then choice_counts = false end
+        end)
+        refused_by(cause)
+        counts = counts or choice_counts
+      end
+    end
+    for _, claim in ipairs(taken) do claim.left_out = false end
+  end
+end
+
+local check_choices = ARGV[21] ~= '' and prepare_choices(cjson.decode(ARGV[21]))
 for index, claim in ipairs(claims) do
   if not claim.optional and not check(index) and claim.decides then
     refused_by(claim.refusal)
     counts = counts or not claim.uncounted
   end
 end
-for _, choice in ipairs(choices) do
-  if not holds_one(choice) and choice[1] == '1' then
-    local cause = choice[2]
-    local choice_counts = choice[4] == '1'
-    each_claim(choice, function(index)
-      local claim = claims[index]
-      if results[index] == 'n 0' or claim.holds then return end
-      -- Any alternative may hold later, so one cause that passes by itself is enough.
-      if cause == '0' and claim.refusal == '2' then cause = '2' end
-      if claim.uncounted then choice_counts = false end
-    end)
-    refused_by(cause)
-    counts = counts or choice_counts
-  end
-end
-for _, claim in ipairs(taken) do claim.taken = true end
+if check_choices then check_choices() end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
 -- 5: the earlier decision. It is JSON: verdict, code, id, and for a refusal also the revision, how it
@@ -219,7 +228,7 @@ if code == 'RULE_REFUSED' and counts then
     if claim.kind.refuse and claim.result then
       claim.kind.refuse(claim, step)
       effects.refuse(claim, step)
-      results[index] = result_joined(claim.result)
+      results[index] = result_joined(claim.kind, claim.result)
     end
   end
   if #results > 0 then results_json = cjson.encode(results) end
