@@ -11,6 +11,7 @@ import { freezeText } from '../store/freezes.ts';
 import type { Simulate } from '../simulation/simulator.ts';
 import type { Clock } from '../values/clock.ts';
 import type { CandidateProcesses } from './candidate-process.ts';
+import type { Reconciliation } from './reconciliation.ts';
 import type { Runtime } from './runtime.ts';
 import { orderSources } from './sources.ts';
 import { groupsOf } from './store.ts';
@@ -94,6 +95,7 @@ export async function openConsole(
     entrance,
     env,
     simulate,
+    reconciliationFailure,
     clock,
     log,
     checks,
@@ -101,6 +103,7 @@ export async function openConsole(
     readonly entrance: Entrance;
     readonly env: Readonly<Record<string, string | undefined>>;
     readonly simulate: Simulate;
+    readonly reconciliationFailure: Reconciliation['failure'];
     readonly clock: Clock;
     readonly log: Log;
     readonly checks: CandidateProcesses;
@@ -126,6 +129,7 @@ export async function openConsole(
         checks,
         mayPush: settings.console?.push ?? false,
         runsDirectory: settings.reconcile.directory,
+        reconciliationFailure,
         onPricesChanged({ by, assets, version }) {
           const more = assets.length > ASSETS_LOGGED ? ` and ${assets.length - ASSETS_LOGGED} more` : '';
           const because = `version ${version}: ${assets.slice(0, ASSETS_LOGGED).join(', ')}${more}`;

@@ -20,7 +20,18 @@ import type { Clock } from '../values/clock.ts';
  * share a directory: the command waits for the others, and reconciles what is missing then.
  */
 
+/** A day that could not be reconciled. It is tried again. */
+export interface ReconciliationFailure {
+  readonly day: string;
+  readonly because: string;
+  /** How often in a row. */
+  readonly count: number;
+  readonly atMs: number;
+}
+
 export interface Reconciliation {
+  /** The last try of this process; undefined if it did not fail. */
+  failure(): ReconciliationFailure | undefined;
   /** Stops a run that is under way. It leaves nothing, and is repeated after the next start. */
   stop(): Promise<void>;
 }
@@ -49,6 +60,7 @@ export function startReconciliation(parts: ReconciliationParts): Reconciliation 
   const dueMs = (day: string): number => readDay(day, zone).untilMs + afterMs;
   let seen: string | undefined;
   let next = firstDay;
+  let failure: ReconciliationFailure | undefined;
 
   /** Reads the state again if the directory has another record. */
   async function follow(): Promise<void> {
@@ -78,17 +90,19 @@ export function startReconciliation(parts: ReconciliationParts): Reconciliation 
   }
 
   async function checkUntilStopped(): Promise<void> {
-    for (let failures = 0; !stopping.signal.aborted;) {
+    while (!stopping.signal.aborted) {
       try {
         await check();
-        failures = 0;
+        failure = undefined;
       } catch (thrown) {
         if (stopping.signal.aborted) return;
-        failures++;
+        const because = messageOf(thrown);
+        failure = { day: next, because, count: (failure?.count ?? 0) + 1, atMs: clock() };
         metrics.countReconciliation('failed');
-        log.error('reconcile-failed', { day: next, because: messageOf(thrown), count: failures });
+        log.error('reconcile-failed', { day: next, because, count: failure.count });
       }
-      const pauseMs = failures === 0 ? CHECK_MS : Math.min(retryMs * 2 ** (failures - 1), RETRY_MAX_MS);
+      const pauseMs =
+        failure === undefined ? CHECK_MS : Math.min(retryMs * 2 ** (failure.count - 1), RETRY_MAX_MS);
       await pause(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
     }
   }
@@ -97,6 +111,7 @@ export function startReconciliation(parts: ReconciliationParts): Reconciliation 
   metrics.setReconciliation({ dueMs: dueMs(firstDay), last: null, open: [] });
   const stopped = checkUntilStopped();
   return {
+    failure: () => failure,
     async stop() {
       stopping.abort();
       await stopped;

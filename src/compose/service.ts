@@ -110,7 +110,9 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   onOpened(stopPipeline);
   const { store: storeInUse, follower: policies } = runtime;
   const simulate = composeSimulator(settings, { store: storeInUse, policies, plugins, clock });
-  const console = await openConsoleOf(parts, { runtime, simulate });
+  let reconciliation: Reconciliation | undefined;
+  const reconciliationFailure = () => reconciliation?.failure();
+  const console = await openConsoleOf(parts, { runtime, simulate, reconciliationFailure });
   onOpened(() => console?.close());
   const ports = await openPorts(parts, {
     secrets,
@@ -127,7 +129,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   const heartbeats = startHeartbeats({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
-  const reconciliation = await reconcileDays(parts, runtime);
+  reconciliation = await reconcileDays(parts, runtime);
   return {
     publicUrl: ports.public.url,
     opsUrl: ports.ops.url,
@@ -201,14 +203,30 @@ function composePipeline(
 /** The console, if anybody can enter it. */
 async function openConsoleOf(
   parts: ServiceParts,
-  { runtime, simulate }: { readonly runtime: Runtime; readonly simulate: Simulate },
+  {
+    runtime,
+    simulate,
+    reconciliationFailure,
+  }: {
+    readonly runtime: Runtime;
+    readonly simulate: Simulate;
+    readonly reconciliationFailure: Reconciliation['failure'];
+  },
 ): Promise<Console | undefined> {
   const { settings, env, clock, log, identify } = parts;
   const { store } = runtime;
   const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
   if (entrance === undefined) return undefined;
   const checks = createCandidateProcesses(parts);
-  return openConsole(settings, runtime, { entrance, env, simulate, clock, log, checks });
+  return openConsole(settings, runtime, {
+    entrance,
+    env,
+    simulate,
+    reconciliationFailure,
+    clock,
+    log,
+    checks,
+  });
 }
 
 /** Reconciles each day if the settings say so. The module is loaded only then. */

@@ -341,15 +341,20 @@ describeOnBothStores('what happens now', (host) => {
     await console.pay({ appOrderId: 'a', orderAmount: '1' });
     await console.pay({ appOrderId: 'a', orderAmount: '2' });
     for (const id of ['b', 'c']) await console.pay({ appOrderId: id, orderAmount: '1001' });
-    for (const period of ['hour', 'day', 'week']) {
+    for (const period of ['hour', 'day', 'week'] as const) {
       const { status, text } = await console.get(`/console/?period=${period}`);
       expect(status).toBe(200);
       expect(text).toContain('1 SUCCESS');
       expect(text).toContain('3 FAILURE');
       expect(text.match(/<rect\s+class="(?:yes|no)"/g)).toHaveLength(2);
       expect(text).toMatch(/<title>[\d :-]+ UTC: 1 SUCCESS, 3 FAILURE<\/title>/);
-      expect(text).toContain('rule=payments%2Famount-limit%231');
-      expect(text).toMatch(/verdict=FAILURE"\s*>payments\/amount-limit#1</);
+      const [, refused = ''] = /href="([^"]+)">payments\/amount-limit#1</.exec(text) ?? [];
+      const found = await console.get(refused.replaceAll('&amp;', '&'));
+      expect(found.text.match(/payment:[abc]\b/g)).toEqual(['payment:c', 'payment:b']);
+      const since = /from=([\d-]+T[\d%A]+)/.exec(refused)?.[1] ?? '';
+      const ageMs = Date.now() - Date.parse(`${decodeURIComponent(since)}Z`);
+      expect(ageMs).toBeGreaterThan({ hour: 0.9, day: 23, week: 165 }[period] * 3_600_000);
+      expect(ageMs).toBeLessThan({ hour: 1.1, day: 24.1, week: 168.1 }[period] * 3_600_000);
       expect(text).toMatch(/TERMS_CHANGED<\/span>/);
     }
     const { text } = await console.get('/console/');

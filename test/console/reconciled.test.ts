@@ -158,6 +158,22 @@ describe('a reconciliation of as many bytes as a page reads', () => {
 });
 
 describe('the page of the journal', () => {
+  it('says which day the service could not reconcile, how often, and why', async () => {
+    const console = await startTestConsole({
+      settings: {
+        reconcile: { directory: folder(), firstDay: '2026-01-01', retryMs: '100' },
+        platform: { url: 'http://127.0.0.1:9', retries: '0' },
+      },
+    });
+    onTestFinished(() => console.stop());
+    const warning = /2026-01-01 could not be reconciled\s+\((\d+) tr(?:y|ies), the last at [^)]+\):\s+([^<]+)\./;
+    await expect
+      .poll(async () => warning.test((await console.get('/console/journal', READER)).text), {
+        timeout: 30_000,
+      })
+      .toBe(true);
+  });
+
   it('reads no record itself: all it shows comes from the thread', async () => {
     const directory = folder();
     writeRuns(directory, 2, 3);
@@ -168,6 +184,7 @@ describe('the page of the journal', () => {
       store: { record: () => Promise.reject(new Error('unused')), entries: () => Promise.resolve([]) },
       sources: [],
       runsDirectory: missing,
+      reconciliationFailure: () => undefined,
       clock: () => 0,
       reading: {
         entries: () => Promise.resolve([]),

@@ -4,6 +4,8 @@ import { type RuleReport, wordOf } from '../../policy/explain.ts';
 import type { CallText, PolicyMovementTexts } from '../../policy/transaction-text.ts';
 import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry } from '../../store/store.ts';
+import { sha256Hex } from '../../values/canonical.ts';
+import { counted } from '../../values/text.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, instant, numbers, proseOf, table, verdictPill } from '../layout.ts';
 import type { PageRequest, Pages, View } from '../page.ts';
@@ -93,7 +95,10 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
       'Revision',
       revision === ''
         ? undefined
-        : html`<span class="mono">${revision}</span><br /><span class="muted">${pushed}</span>`,
+        : html`<a class="mono" href="${link`/policies/revisions/${revision}`}">${revision}</a><br /><span
+              class="muted"
+              >${pushed}</span
+            >`,
     ],
   ];
   return html`<section class="card">
@@ -208,6 +213,8 @@ function callbackCard({ detail }: EntryExplanation): Html | false {
           [WIRE_NAMES[name] ?? name, value === '' ? '' : html`<span class="mono">${value}</span>`] as const,
       ),
       ...(unknown.length === 0 ? [] : [['Unknown members', unknown.join(', ')] as const]),
+      ['Length of the body', counted(Buffer.byteLength(body), 'byte')],
+      ['SHA-256 of the body', html`<span class="mono">${sha256Hex(body)}</span>`],
     ])}
     <h3>Body, as it arrived</h3>
     <pre tabindex="0">${lines(body)}</pre>

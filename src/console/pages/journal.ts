@@ -35,6 +35,10 @@ export interface JournalParts {
   readonly sources: readonly { readonly name: string }[];
   /** Where the runs of the reconciliation are kept; undefined without one. */
   readonly runsDirectory: string | undefined;
+  /** The last try of this process to reconcile a day, if it failed. */
+  readonly reconciliationFailure: () =>
+    | { readonly day: string; readonly because: string; readonly count: number; readonly atMs: number }
+    | undefined;
   readonly clock: Clock;
 }
 
@@ -83,7 +87,9 @@ async function showJournal(parts: JournalParts, { query }: PageRequest): Promise
               <h2>Reconciliation</h2>
               ${nothing('No reconciliation is set up. Set reconcile.directory, or see docs/reconcile.md.')}
             </section>`
-          : reconciliation(await reading.reconciledDays(runsDirectory, pageIn(query)))
+          : html`${failureText(parts)}${reconciliation(
+              await reading.reconciledDays(runsDirectory, pageIn(query)),
+            )}`
       }`,
   };
 }
@@ -148,6 +154,16 @@ function verifiedText(source: string, verified: ArchiveState['verified']): Html 
 function directoryIn({ runsDirectory }: Pick<JournalParts, 'runsDirectory'>): string {
   if (runsDirectory !== undefined) return runsDirectory;
   throw new CountersignError('NOT_FOUND', 'no reconciliation is set up. Set reconcile.directory');
+}
+
+function failureText({ reconciliationFailure }: JournalParts): Html | false {
+  const failure = reconciliationFailure();
+  if (failure === undefined) return false;
+  const { day, because, count, atMs } = failure;
+  return html`<p class="warn">
+    ${day} could not be reconciled (${counted(count, 'try', 'tries')}, the last at ${instant(atMs)} UTC):
+    ${because}. This replica tries again by itself.
+  </p>`;
 }
 
 function pageIn(query: URLSearchParams): number {

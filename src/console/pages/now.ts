@@ -1,10 +1,11 @@
 import { CountersignError } from '../../errors.ts';
+import { shortRevision } from '../../release/push.ts';
 import { lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { type Bar, barChart } from '../chart.ts';
 import { oneOf, reasonIn } from '../fields.ts';
-import { facts, fault, instant, nothing, table } from '../layout.ts';
+import { facts, fault, instant, nothing, numbers, proseOf, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -70,10 +71,9 @@ async function show(
   const [{ ready, checks }, control] = await Promise.all([readiness(), store.control()]);
   return {
     title: 'Now',
-    content: html`${mistake && fault(`${mistake.because}.`)}${mistake && freezeCard(control, person, mistake)}
+    content: html`${mistake && fault(`${mistake.because}.`)}${freezeCard(control, person, mistake)}
       ${activityCard(activity, period)}${alarmsCard(activity)}
-      <div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>
-      ${mistake === undefined && freezeCard(control, person)}`,
+      <div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>`,
   };
 }
 
@@ -83,7 +83,7 @@ interface Mistake {
   readonly form: URLSearchParams;
 }
 
-/** What was typed is not lost by a mistake: the form is shown again, first of all. */
+/** What was typed is not lost by a mistake: the form is shown again. */
 function orAgain(
   parts: NowParts,
   perform: (request: ActRequest) => Promise<Redirect>,
@@ -129,26 +129,31 @@ function activityCard({ sinceMs, over }: NowParts['activity'], period: Period): 
       A bar is ${minutes === 1 ? 'a minute' : each}, in UTC. This replica counts what it has answered since
       ${instant(sinceMs)}. Other replicas count theirs.
     </p>
-    ${refusals.length > 0 && refusalsTable(refusals)}
+    ${refusals.length > 0 && refusalsTable(refusals, slots[0]?.fromMs)}
   </section>`;
 }
 
-const refusalsTable = (refusals: readonly (readonly [cause: string, count: number])[]): Html =>
+const refusalsTable = (
+  refusals: readonly (readonly [cause: string, count: number])[],
+  fromMs: number | undefined,
+): Html =>
   html`<h3>Refused by</h3>
     ${table(
       'Refusals by rule, or by code where no rule refused, the most first',
-      ['Rule or code', 'Refusals'],
-      refusals.slice(0, REFUSALS_SHOWN).map(([cause, count]) => [refusalLink(cause), count]),
+      ['Rule or code', numbers('Refusals')],
+      refusals.slice(0, REFUSALS_SHOWN).map(([cause, count]) => [refusalLink(cause, fromMs), count]),
     )}`;
 
-/** To the decisions that it refused. A callback without a valid signature is refused before there is one. */
-function refusalLink(cause: string): Html {
+/**
+ * To the decisions that it refused in the period. A callback without a valid signature is refused before there is
+ * one.
+ */
+function refusalLink(cause: string, fromMs = 0): Html {
   if (cause.startsWith('SIGN_'))
     return html`<span class="mono">${cause}</span> <span class="muted">(in the log)</span>`;
-  const query = cause.includes('/') ? { rule: cause } : { code: cause };
-  return html`<a class="mono" href="${withQuery(link`/decisions`, { ...query, verdict: 'FAILURE' })}"
-    >${cause}</a
-  >`;
+  const from = new Date(fromMs).toISOString().slice(0, 'YYYY-MM-DDTHH:MM'.length);
+  const query = { ...(cause.includes('/') ? { rule: cause } : { code: cause }), verdict: 'FAILURE', from };
+  return html`<a class="mono" href="${withQuery(link`/decisions`, query)}">${cause}</a>`;
 }
 
 function alarmsCard({ alarms }: NowParts['activity']): Html | false {
@@ -164,8 +169,8 @@ function alarmsCard({ alarms }: NowParts['activity']): Html | false {
           ? instant(atMs)
           : html`<a href="${link`/decisions/${source}/${decision}`}">${instant(atMs)}</a>`,
         `${source} ${subject}`,
-        html`<span class="mono">${code}</span>`,
-        because,
+        html`<span class="code">${code}</span>`,
+        proseOf(because),
       ]),
     )}
   </section>`;
@@ -184,8 +189,13 @@ function revisionCard({ revision, sequence, prices }: Control): Html {
   return html`<section class="card">
     <h2>In force</h2>
     ${facts([
-      ['Revision', html`<span class="mono">${revision === '' ? 'none' : revision}</span>`],
-      ['Change', sequence],
+      [
+        'Revision',
+        revision === ''
+          ? 'none'
+          : html`<a class="mono" href="${link`/policies`}">${shortRevision(revision)}</a>`,
+      ],
+      ['Change', html`${sequence} (<a href="${link`/policies/history`}">all pushes</a>)`],
       ['Prices', prices === 0 ? 'none' : `version ${prices}`],
     ])}
   </section>`;
