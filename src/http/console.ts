@@ -205,14 +205,12 @@ function refusalOf(thrown: unknown): { readonly status: number; readonly because
 const faultView = (because: string): View => ({
   title: 'That did not work',
   content: html`${fault(`${because}.`)}
-    <p><a href="${link`/`}">Go to the first page</a></p>`,
+    <p><a href="${link`/`}">Go to Now</a></p>`,
 });
 
 const NOT_FOUND: View = {
   title: 'There is no such page',
-  content: html`<p>
-    The address has a mistake, or its record is gone. <a href="${link`/`}">Go to the first page</a>
-  </p>`,
+  content: html`<p>The address has a mistake, or its record is gone. <a href="${link`/`}">Go to Now</a></p>`,
 };
 
 function personOf(response: Response): Person {

@@ -33,7 +33,7 @@ export function readPrices(written: readonly WrittenPrice[], nowMs: number): Pri
       faults.push(`${JSON.stringify(asset)} is not an asset; write it as callbacks do, like BTC`);
     if (price === undefined || price === 0n) {
       faults.push(
-        `the price of ${asset}, ${JSON.stringify(text)}, will not do; write a plain decimal above zero`,
+        `the price of ${asset}, ${JSON.stringify(text)}, is not valid; write a plain decimal above zero`,
       );
     }
     if (asOfMs === undefined) {

@@ -2,7 +2,7 @@ import type { Callback, Movements } from '../callback/callback.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
-import { MET, type Tested } from './conditions.ts';
+import type { Tested } from './conditions.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
 import {
   type Alternative,
@@ -16,7 +16,7 @@ import { UnreadableMember } from './members.ts';
 import { withMovements } from './movements.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type RuleOutcome, refuse } from './rules/rule.ts';
-import { mayMeet, testWhen } from './when.ts';
+import { isWithoutConditions, mayMeet, testWhen } from './when.ts';
 
 /** The validity of an evaluation that does not depend on the time. */
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
@@ -91,9 +91,11 @@ const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
 const HOLDS: Standing = { state: 'holds', covers: false, requires: NOTHING };
 
 function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, outer: Position): Standing {
-  const applies = proposal.test(entry, known.callback, known.facts);
   // Most rules have no conditions, and this is the hot path: no objects for them.
-  if (applies === MET && !('group' in entry)) return judgeRule(proposal, entry, known, outer);
+  if (isWithoutConditions(entry.when) && !('group' in entry)) {
+    return judgeRule(proposal, entry, known, outer);
+  }
+  const applies = proposal.test(entry, known.callback, known.facts);
   return judgeTested(proposal, { entry, applies }, known, outer);
 }
 
@@ -229,19 +231,15 @@ function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): Rul
 type Named = Pick<CompiledEntry, 'name' | 'mode'>;
 
 function resultOf(
-  { name, mode }: Named,
+  named: Named,
   { verdict, because, values }: RuleOutcome,
   { policy, isChoice }: Pick<Position, 'policy' | 'isChoice'>,
 ): RuleResult {
-  return {
-    policy: policy.name,
-    rule: name,
-    mode: isChoice ? 'alternative' : mode,
-    verdict,
-    because,
-    values,
-  };
+  const mode = isChoice ? 'alternative' : named.mode;
+  return { policy: policy.name, rule: named.name, mode, verdict, because, values };
 }
+
+type ClaimStanding = Pick<Claim, 'result' | 'decides' | 'final' | 'afresh'> & { readonly failed: boolean };
 
 class ProposalBuilder {
   readonly #revision: string;
@@ -300,20 +298,20 @@ class ProposalBuilder {
   }
 
   /** Adds the result of a rule, and returns its index. */
-  add({ name, mode }: Named, outcome: RuleOutcome, position: Position): number {
-    const { policy, changes: changing, isChoice } = position;
+  add(named: Named, outcome: RuleOutcome, position: Position): number {
+    const { policy, isChoice } = position;
     const result = this.#results.length;
     const { verdict } = outcome;
     const failed = outcome.failed === true || position.failed;
-    this.#results.push(resultOf({ name, mode }, outcome, position));
+    this.#results.push(resultOf(named, outcome, position));
     this.#noteUse(outcome);
     this.#varies ||= outcome.afresh === true && verdict !== 'claim';
-    const afresh = outcome.afresh === true || changing;
+    const afresh = outcome.afresh === true || position.changes;
     if (isChoice) this.#outcomes.set(result, { ...outcome, afresh, failed });
-    else this.#decide(result, afresh, failed, policy);
-    if (verdict === 'claim' && !isChoice) {
-      const decides = mode === 'enforce';
-      this.#claim(outcome.claims, { result, decides, final: policy.final, afresh }, failed);
+    else if (verdict === 'refuse') this.#decide(result, afresh, failed, policy);
+    else if (verdict === 'claim') {
+      const decides = named.mode === 'enforce';
+      this.#claim(outcome, { result, decides, final: policy.final, afresh, failed });
     }
     return result;
   }
@@ -327,13 +325,12 @@ class ProposalBuilder {
     this.#failed &&= failed;
   }
 
-  #claim(
-    claims: RuleOutcome['claims'],
-    standing: Pick<Claim, 'result' | 'decides' | 'final' | 'afresh'>,
-    failed: boolean,
-  ): void {
-    for (const claim of claims ?? []) {
-      this.#claims.push(failed ? { ...claim, ...standing, failed } : { ...claim, ...standing });
+  #claim({ claims = [] }: Pick<RuleOutcome, 'claims'>, standing: ClaimStanding): void {
+    const { result, decides, final, afresh, failed } = standing;
+    for (const each of claims) {
+      // Not the object itself, whose copying would take longer.
+      const claim = { ...each, result, decides, final, afresh };
+      this.#claims.push(failed ? { ...claim, failed } : claim);
       if ('values' in claim) this.#values += claim.values.length;
       if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
     }
@@ -391,8 +388,8 @@ class ProposalBuilder {
       else {
         const outcome = this.#outcomes.get(requirement);
         if (outcome !== undefined) {
-          const { claims, afresh = false, failed = false } = outcome;
-          this.#claim(claims, { result: requirement, decides: false, final, afresh }, failed);
+          const { afresh = false, failed = false } = outcome;
+          this.#claim(outcome, { result: requirement, decides: false, final, afresh, failed });
         }
       }
     }

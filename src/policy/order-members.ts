@@ -124,7 +124,7 @@ const TEXT_MAX = 65_536;
 function readMember(kind: Kind, name: string, value: unknown): MemberRead {
   const invalid = (expected: string): MemberRead => ({
     ok: false,
-    fault: { message: `${name} ${formatInput(value)} will not do`, fix: `write ${expected}` },
+    fault: { message: `${name} ${formatInput(value)} is not valid`, fix: `write ${expected}` },
   });
   if (typeof value !== 'string')
     return { ok: false, fault: { message: `${name} is not a text`, fix: 'write it in quotes' } };

@@ -245,9 +245,12 @@ function readNot(written: Json, path: Path, given: Given, depth: number): Condit
   };
 }
 
+/** Whether every callback meets it. */
+export const isWithoutConditions = ({ texts, conditions }: When): boolean =>
+  texts.size === 0 && conditions.length === 0;
+
 /** Whether a callback meets all conditions of `when`. */
 export function testWhen({ texts, conditions }: When, callback: Callback, facts: Facts): Tested {
-  if (texts.size === 0 && conditions.length === 0) return MET;
   let worst = MET;
   for (const [member, allowed] of texts) {
     const state = testTexts(member, allowed, callback);

@@ -149,7 +149,7 @@ describe('hostile texts', () => {
     ['orders', ['kind', 'source', 'id', 'userId', 'amount', 'expires']],
     ['orders/cancel', ['kind', 'source', 'id']],
     ['prices', ['prices', 'version']],
-    ['prices/remove', ['asset']],
+    ['prices/remove', ['asset', 'version']],
     ['limits/lift', ['source', 'id', 'message']],
     ['policies/candidate', ['name', 'text', 'message', 'days']],
   ])('in the form of %s', { timeout: 60_000 }, async (path, fields) => {

@@ -166,7 +166,8 @@ describe('the page of the journal', () => {
       },
     });
     onTestFinished(() => console.stop());
-    const warning = /2026-01-01 could not be reconciled\s+\((\d+) tr(?:y|ies), the last at [^)]+\):\s+([^<]+)\./;
+    const warning =
+      /2026-01-01 could not be reconciled\s+\((\d+) tr(?:y|ies), the last at [^)]+\):\s+([^<]+)\./;
     await expect
       .poll(async () => warning.test((await console.get('/console/journal', READER)).text), {
         timeout: 30_000,

@@ -195,9 +195,19 @@ describeOnBothStores('the state that operators keep', (host) => {
       expect([wrong, refused.status]).toEqual([wrong, 422]);
       expect(refused.text).not.toContain('<b>');
     }
-    expect((await console.send('/console/prices/remove', { asset: 'BTC' })).notice).toContain(
-      'Removed the price',
+    const search = await console.get('/console/prices?asset=bt');
+    expect([search.text.includes('>BTC<'), search.text.includes('>ETH<')]).toEqual([true, false]);
+    expect((await console.get('/console/prices?asset=DOGE')).text).toContain(
+      'None of the 2 prices is of DOGE.',
     );
+    const asks = await console.get('/console/prices/remove?asset=BTC');
+    expect(asks.text).toContain('until it has a price again');
+    expect(asks.text).toContain('97000');
+    const removal = { asset: 'BTC', version: '0' };
+    expect((await console.send('/console/prices/remove', removal)).status).toBe(422);
+    expect((await console.store.prices()).prices.has('BTC')).toBe(true);
+    const removed = await console.send('/console/prices/remove', { ...removal, version: '1' });
+    expect(removed.notice).toContain('Removed the price');
     expect([...(await console.store.prices()).prices.keys()]).toEqual(['ETH']);
   });
 
@@ -213,7 +223,7 @@ describeOnBothStores('the state that operators keep', (host) => {
     const many = Array.from({ length: 30 }, (_, at) => `A${at} 1`).join('\n');
     expect((await set('BTC 97000\nETH 3020.5', '1')).status).toBe(303);
     expect((await set(`BTC 48500\n${many}`, '2')).status).toBe(303);
-    expect((await console.send('/console/prices/remove', { asset: 'ETH' })).status).toBe(303);
+    expect((await console.send('/console/prices/remove', { asset: 'ETH', version: '3' })).status).toBe(303);
     const { text } = await console.get('/console/prices', READER);
     const [, changes = ''] = /Changes of prices(.*)<\/table>/s.exec(text) ?? [];
     const rows = [...changes.matchAll(/<tr[^>]*>(.*?)<\/tr>/gs)]

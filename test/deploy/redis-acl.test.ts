@@ -283,7 +283,7 @@ const ACTS = [
   ['orders', { kind: 'payment', id: 'o', userId: '1', symbol: 'USDT1742', amount: '1', scheme: 'md5' }],
   ['orders/cancel', { kind: 'payment', id: 'o' }],
   ['prices', { prices: 'BTC 1', version: '0', do: 'set' }],
-  ['prices/remove', { asset: 'BTC' }],
+  ['prices/remove', { asset: 'BTC', version: '1' }],
 ] as const;
 
 describe('a service with a console', () => {

@@ -60,7 +60,7 @@ async function measurePair(
 ): Promise<readonly Row[] | undefined> {
   const all: Side[] = [];
   for (let at = 0; at < against.starts; at++) {
-    const sides = await measureStart(against, program, connections);
+    const sides = await measureStart(against, program, connections, at % 2 === 0 ? 'there' : 'here');
     if (sides === undefined) return undefined;
     all.push(...sides);
   }
@@ -81,6 +81,8 @@ async function measureStart(
   { checkout, sender, bursts, burst, warmUp }: Against,
   program: Program,
   connections: number,
+  /** The first to start, which has some percent of advantage. */
+  first: Side['name'],
 ): Promise<readonly Side[] | undefined> {
   const { answer } = program;
   let made = 0;
@@ -95,11 +97,14 @@ async function measureStart(
   const sides: Side[] = [];
   try {
     const there = pathToFileURL(subjectOf(checkout));
+    if (first === 'here') sides.push(await start('here'));
     const other = await start('there', there).catch(() => undefined);
     if (other === undefined) return undefined;
-    sides.push(other, await start('here'));
-    const first = make(warmUp);
-    for (const { subject } of sides) await load(subject, first, { connections: WARM_UP_CONNECTIONS, answer });
+    sides.push(other);
+    if (first === 'there') sides.push(await start('here'));
+    const sentFirst = make(warmUp);
+    for (const { subject } of sides)
+      await load(subject, sentFirst, { connections: WARM_UP_CONNECTIONS, answer });
     for (let at = 0; at < bursts; at++) {
       const posted = make(burst);
       for (const { subject, rounds } of at % 2 === 0 ? sides : sides.toReversed()) {

@@ -20,7 +20,7 @@ Options:
   --only <text>         only the rows whose names contain it, and the floor
   --no-growth           not how the time grows with the number of rules and entries
   --against <folder>    only compare this checkout with the one in the folder, in turns
-  --starts <number>     with --against, how often both are started (default: 3)
+  --starts <number>     with --against, how often both are started, each first in turn (default: 4)
   --bursts <number>     with --against, the turns of each checkout after each start (default: 20)
   --json                print the results as JSON
   --help                show this
@@ -77,7 +77,7 @@ function readOptions() {
         only: { type: 'string', default: '' },
         growth: { type: 'boolean', default: true },
         against: { type: 'string' },
-        starts: { type: 'string', default: '3' },
+        starts: { type: 'string', default: '4' },
         bursts: { type: 'string', default: '20' },
         help: { type: 'boolean', default: false },
       },

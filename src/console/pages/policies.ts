@@ -11,7 +11,7 @@ import { counted } from '../../values/text.ts';
 import { yamlText } from '../../values/written-yaml.ts';
 import { type Token, diffLines, highlighted } from '../highlight.ts';
 import { type Html, html, lines, link, withQuery } from '../html.ts';
-import { facts, instant, nothing, table } from '../layout.ts';
+import { facts, instant, nothing, proseOf, table } from '../layout.ts';
 import type { PageRequest, Pages, View } from '../page.ts';
 import { type CandidateParts, candidatePages } from './candidate.ts';
 
@@ -381,7 +381,3 @@ const filesOfExample = ({ files = {} }: Rule): readonly Html[] =>
   Object.entries(files).map(([name, text]) =>
     /\.ya?ml$/.test(name) ? yamlCard(`The file ${name}`, text) : fileCard(name, text),
   );
-
-/** A sentence of the reference, with what is between backticks as code. */
-const proseOf = (text: string): Html =>
-  html`${text.split('`').map((part, at) => (at % 2 === 1 ? html`<code>${part}</code>` : part))}`;

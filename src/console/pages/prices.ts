@@ -6,11 +6,12 @@ import type { PriceChange, Store } from '../../store/store.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import type { Clock } from '../../values/clock.ts';
 import { countLines } from '../../values/text.ts';
-import { written } from '../fields.ts';
-import { type Html, html, link, verbatim } from '../html.ts';
-import { fault, instant, nothing, table } from '../layout.ts';
+import { textField, written } from '../fields.ts';
+import { type Html, html, link, verbatim, withQuery } from '../html.ts';
+import { facts, fault, instant, nothing, numbers, table } from '../layout.ts';
 import {
   type ActRequest,
+  type PageRequest,
   type Pages,
   type Person,
   type Redirect,
@@ -45,14 +46,9 @@ export function pricesPages(parts: PricesParts): Pages {
       {
         path: '/prices',
         navigation: 'Prices',
-        show: async ({ person }) => {
-          const [prices, changes] = await Promise.all([
-            parts.store.prices(),
-            parts.reading.priceChanges(CHANGES_SHOWN, LOOKED),
-          ]);
-          return view(prices, person, '', { below: changesCard(changes) });
-        },
+        show: (request) => show(parts, request),
       },
+      { path: '/prices/remove', show: (request) => confirmRemoval(parts, request) },
     ],
     acts: [
       { path: '/prices', role: 'operate', perform: (request) => changePrices(parts, request) },
@@ -61,15 +57,44 @@ export function pricesPages(parts: PricesParts): Pages {
   };
 }
 
+async function show(
+  { store, reading }: PricesParts,
+  { person, query }: Pick<PageRequest, 'person' | 'query'>,
+): Promise<View> {
+  const [prices, changes] = await Promise.all([store.prices(), reading.priceChanges(CHANGES_SHOWN, LOOKED)]);
+  const asset = written(query, 'asset');
+  return view(prices, person, '', {
+    above: prices.prices.size > 0 || asset !== undefined ? searchForm(asset) : undefined,
+    asset,
+    below: changesCard(changes),
+  });
+}
+
+const searchForm = (asset: string | undefined): Html =>
+  html`<form class="card" method="get" action="${link`/prices`}" role="search">
+    <div class="fields">${textField('Asset', 'asset', asset, 'USDT')}</div>
+    <div class="actions">
+      <button>Search</button><a class="button quiet" href="${link`/prices`}">Clear</a>
+    </div>
+  </form>`;
+
 function view(
   prices: PriceTable,
   person: Person,
   text: string,
-  { above, below }: { readonly above?: Html; readonly below?: Html },
+  {
+    above,
+    asset,
+    below,
+  }: {
+    readonly above?: Html | undefined;
+    readonly asset?: string | undefined;
+    readonly below?: Html | undefined;
+  },
 ): View {
   return {
     title: 'Prices',
-    content: html`${above}${pricesTable(prices, person)}${mayUse(person, 'operate') && setForm(text)}${below}`,
+    content: html`${above}${pricesTable(prices, person, asset)}${mayUse(person, 'operate') && setForm(text)}${below}`,
   };
 }
 
@@ -81,7 +106,7 @@ function changesCard({ changes, more }: PriceChanges): Html {
         ? nothing('No price was changed, or the history is no longer kept.')
         : table(
             'Changes of prices, newest first',
-            ['At (UTC)', 'By', 'Asset', 'From', 'To', 'As of (UTC)', 'Version'],
+            ['At (UTC)', 'By', 'Asset', numbers('From'), numbers('To'), 'As of (UTC)', numbers('Version')],
             changes.map((change) => [
               instant(change.atMs),
               change.by,
@@ -106,29 +131,60 @@ function changesCard({ changes, more }: PriceChanges): Html {
 const byAsset = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
   a < b ? -1 : 1;
 
-function pricesTable({ version, prices }: PriceTable, person: Person): Html {
+/** The prices of the assets that have a text in their names; of all without one. */
+function pricesTable({ version, prices }: PriceTable, person: Person, asset = ''): Html {
   if (prices.size === 0) return nothing('There are no prices. Rules about value refuse without them.');
+  const wanted = asset.toUpperCase();
+  const found = [...prices].filter(([name]) => name.toUpperCase().includes(wanted)).sort(byAsset);
+  if (found.length === 0) return nothing(`None of the ${prices.size} prices is of ${asset}.`);
   const isOperator = mayUse(person, 'operate');
   return html`${table(
       'Prices in the reference currency',
-      ['Asset', 'Price of one', 'As of (UTC)', ...(isOperator ? ['Remove'] : [])],
-      [...prices]
-        .sort(byAsset)
-        .map(([asset, { price, asOfMs }]) => [
-          asset,
-          formatAmount(price),
-          instant(asOfMs),
-          ...(isOperator ? [removeForm(asset)] : []),
-        ]),
+      ['Asset', numbers('Price of one'), 'As of (UTC)', ...(isOperator ? ['Remove'] : [])],
+      found.map(([name, { price, asOfMs }]) => [
+        name,
+        formatAmount(price),
+        instant(asOfMs),
+        ...(isOperator ? [removeLink(name)] : []),
+      ]),
     )}
     <p class="hint">Version ${version}</p>`;
 }
 
-const removeForm = (asset: string): Html =>
-  html`<form method="post" action="${link`/prices/remove`}">
-    <input type="hidden" name="asset" value="${asset}" />
-    <button class="quiet" aria-label="Remove the price of ${asset}">Remove</button>
-  </form>`;
+/** Leads to the page that asks whether to remove. */
+const removeLink = (asset: string): Html =>
+  html`<a
+    class="button quiet"
+    href="${withQuery(link`/prices/remove`, { asset })}"
+    aria-label="Remove the price of ${asset}"
+    >Remove</a
+  >`;
+
+/** Shows a price, and asks whether to remove it. */
+async function confirmRemoval(parts: PricesParts, { query, person }: PageRequest): Promise<View> {
+  const asset = written(query, 'asset') ?? '';
+  const { prices, version } = await parts.store.prices();
+  const found = prices.get(asset);
+  if (found === undefined || !mayUse(person, 'operate')) return show(parts, { query, person });
+  return {
+    title: 'Remove this price?',
+    up: { to: link`/prices`, label: 'Prices' },
+    content: html`<p>Rules about value then refuse whatever moves ${asset}, until it has a price again.</p>
+      <form class="card" method="post" action="${link`/prices/remove`}">
+        ${facts([
+          ['Asset', asset],
+          ['Price of one', formatAmount(found.price)],
+          ['As of (UTC)', instant(found.asOfMs)],
+        ])}
+        <input type="hidden" name="asset" value="${asset}" />
+        <input type="hidden" name="version" value="${version}" />
+        <div class="actions">
+          <button class="danger">Yes, remove it</button>
+          <a class="button quiet" href="${link`/prices`}">No, keep it</a>
+        </div>
+      </form>`,
+  };
+}
 
 const setForm = (text: string): Html =>
   html`<form class="card" method="post" action="${link`/prices`}">
@@ -206,7 +262,7 @@ function previewCard({ version, prices }: PriceTable, set: PriceChange['set'], t
     <h2>What would change</h2>
     ${table(
       'The prices that would be set',
-      ['Asset', 'Price now', 'New price', 'Change', 'As of (UTC)'],
+      ['Asset', numbers('Price now'), numbers('New price'), numbers('Change'), 'As of (UTC)'],
       set.map(({ asset, price, asOfMs }) => {
         const before = prices.get(asset)?.price;
         return [
@@ -238,6 +294,9 @@ async function removePrice(
   const asset = form.get('asset') ?? '';
   const before = await store.prices();
   if (!before.prices.has(asset)) throw new CountersignError('NOT_FOUND', `There is no price of ${asset}`);
+  if (written(form, 'version') !== String(before.version)) {
+    throw new CountersignError('USAGE', 'The prices were changed meanwhile. Look at the price again');
+  }
   const by = authorOf(person);
   const { version } = await store.changePrices({ set: [], remove: [asset], by });
   onPricesChanged({ by, assets: [asset], version });

@@ -194,8 +194,8 @@ export interface Counts {
   readonly group: string | undefined;
   /** For messages: `userId 12345`, `source shop`. */
   readonly text: string;
-  /** The values of the members in `per`, for messages. */
-  readonly values: Readonly<Record<string, string>>;
+  /** The values of the members in `per`, for messages. The caller may add others. */
+  readonly values: Record<string, string>;
 }
 
 export function compileCounting(counting: CounterIdentity, context: RuleContext): Counting | undefined {
@@ -368,7 +368,7 @@ function claimRoom(
   return {
     verdict: 'claim',
     because: `${counted.text} more for ${found.text} in ${window.text}, of at most ${max.text}`,
-    values: { ...found.values, asked: counted.text, max: max.text, window: window.text },
+    values: Object.assign(found.values, { asked: counted.text, max: max.text, window: window.text }),
     claims: found.counts.map(({ key }, at) => {
       const amount = isByAddress ? (counted.payouts[at]?.amount ?? counted.total) : counted.total;
       return { type: 'window', key, amount, max: max.amount, window: span };
