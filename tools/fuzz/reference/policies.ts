@@ -504,12 +504,18 @@ function ofAny(entries: readonly Entry[], of: Case, place: Place): Came {
     // A lock-out covers nothing. Whether another alternative is taken is only known later.
     sure &&= alternative.sure;
     // Nobody looks at those behind one that holds in any case.
-    if (alternative.needs.length === 0) break;
+    if (holdsAnyway(alternative.needs)) break;
   }
   return alternatives.length === 0
     ? failsAt({ broken: broken || place.broken })
     : { fails: false, sure, broken, needs: [{ kind: 'one', alternatives, broken }] };
 }
+
+/** Also a nested `any` needs nothing if its first alternative that may hold needs nothing. */
+const holdsAnyway = (needed: readonly Need[]): boolean =>
+  needed.every(
+    (need) => need.kind === 'one' && need.alternatives.slice(0, 1).some((first) => holdsAnyway(first.needs)),
+  );
 
 const PASSES: Came = { fails: false, sure: true, broken: false, needs: [] };
 const failsAt = ({ broken }: Pick<Place, 'broken'>): Fails => ({
