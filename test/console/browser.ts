@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
 import type { Visitor } from './console.ts';
@@ -75,3 +76,32 @@ export async function barriers(page: Page): Promise<readonly string[]> {
 /** Whether the page itself scrolls sideways, which a phone shows badly. */
 export const isTooWide = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+
+/** How each page is looked at. */
+export const LOOKS = [
+  { name: 'light', colorScheme: 'light', width: 1280 },
+  { name: 'dark', colorScheme: 'dark', width: 1280 },
+  { name: 'phone', colorScheme: 'light', width: 390 },
+] as const;
+
+const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
+/** `npm run screenshots` sets it. */
+const draws = process.env['COUNTERSIGN_SCREENSHOTS'] === '1';
+
+/** The rest of a longer page looks like what is above it. */
+const DRAWN_HEIGHT = 2000;
+
+/** Pages that are also drawn in the dark. */
+const MAIN = new Set(['now', 'decisions', 'decision', 'limits', 'try', 'policies', 'journal']);
+
+/** Draws a page for docs/console, if pages are to be drawn. */
+export async function draw(page: Page, name: string, kind: (typeof LOOKS)[number]['name']): Promise<void> {
+  if (!draws || (kind === 'dark' && !MAIN.has(name))) return;
+  const { width = 0 } = page.viewportSize() ?? {};
+  const height = Number(await page.evaluate('document.documentElement.scrollHeight'));
+  await page.screenshot({
+    path: join(SCREENSHOTS, `${name}-${kind}.png`),
+    fullPage: true,
+    clip: { x: 0, y: 0, width, height: Math.min(height, DRAWN_HEIGHT) },
+  });
+}

@@ -1,10 +1,12 @@
-import { mkdirSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { barriers, isTooWide, look, startBrowser } from './browser.ts';
+import { LOOKS, barriers, draw, isTooWide, look, startBrowser } from './browser.ts';
 import { POLICIES, transfer, web3 } from '../service.ts';
 import { ADA, type TestConsole, startTestConsole } from './console.ts';
+import { writeRuns } from './runs.ts';
 
 /** Each page that reads: its name in docs/console, its path and its heading. */
 const PAGES = [
@@ -100,27 +102,6 @@ async function tellStory(console: TestConsole): Promise<void> {
   await console.cosign('/cosigner/web3', web3({ request_id: 'x-77' }));
 }
 
-const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
-/** `npm run screenshots` sets it. */
-const draws = process.env['COUNTERSIGN_SCREENSHOTS'] === '1';
-
-/** The rest of a longer page looks like what is above it. */
-const DRAWN_HEIGHT = 2000;
-
-/** Pages that are also drawn in the dark. */
-const MAIN = new Set(['now', 'decisions', 'decision', 'limits', 'try', 'policies', 'journal']);
-
-async function draw(page: Page, name: string, kind: (typeof LOOKS)[number]['name']): Promise<void> {
-  if (!draws || (kind === 'dark' && !MAIN.has(name))) return;
-  const { width = 0 } = page.viewportSize() ?? {};
-  const height = Number(await page.evaluate('document.documentElement.scrollHeight'));
-  await page.screenshot({
-    path: join(SCREENSHOTS, `${name}-${kind}.png`),
-    fullPage: true,
-    clip: { x: 0, y: 0, width, height: Math.min(height, DRAWN_HEIGHT) },
-  });
-}
-
 /** Fields that are wider than their label, so that they lie over what is beside them. */
 const overlapping = (page: Page): Promise<readonly string[]> =>
   page.evaluate(`[...document.querySelectorAll('label')].flatMap((label) => {
@@ -132,23 +113,25 @@ const overlapping = (page: Page): Promise<readonly string[]> =>
 const openAll = (page: Page): Promise<void> =>
   page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
 
-const LOOKS = [
-  { name: 'light', colorScheme: 'light', width: 1280 },
-  { name: 'dark', colorScheme: 'dark', width: 1280 },
-  { name: 'phone', colorScheme: 'light', width: 390 },
-] as const;
-
 describe('in a browser', () => {
   let console: TestConsole;
   let browser: Browser;
+  let runs: string;
   beforeAll(async () => {
-    [console, browser] = await Promise.all([startTestConsole({ policies: STORY_POLICIES }), startBrowser()]);
+    runs = mkdtempSync(join(tmpdir(), 'countersign-runs-'));
+    // Up to yesterday, so that the service has no day to reconcile.
+    writeRuns(runs, 3, 2, Date.now() - 3 * 86_400_000);
+    const settings = { reconcile: { directory: runs }, platform: { url: 'http://127.0.0.1:9' } };
+    [console, browser] = await Promise.all([
+      startTestConsole({ policies: STORY_POLICIES, settings }),
+      startBrowser(),
+    ]);
     await tellStory(console);
-    if (draws) mkdirSync(SCREENSHOTS, { recursive: true });
   });
   afterAll(async () => {
     await browser.close();
     await console.stop();
+    rmSync(runs, { recursive: true });
   });
 
   describe.each(PAGES)('the page $name', ({ name, path, heading }) => {
@@ -202,6 +185,8 @@ describe('in a browser', () => {
       ['web3', `decisions/vault/${transaction?.id}`],
       ['web3-order', 'orders?kind=web3'],
       ['cancel-order', 'orders/cancel?kind=payment&id=order-2001'],
+      ['remove-price', 'prices/remove?asset=BTC'],
+      ['run', 'journal/runs/3'],
     ] as const;
     for (const [name, path] of paths) {
       await page.goto(`${console.ops}/console/${path}`);

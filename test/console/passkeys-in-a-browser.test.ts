@@ -6,7 +6,7 @@ import { systemClock } from '../../src/values/clock.ts';
 import { nextPort, onNextPort } from '../ports.ts';
 import { type TestService, startTestService } from '../service.ts';
 import { placeIn } from '../cli/terminal.ts';
-import { type Look, barriers, look, startBrowser } from './browser.ts';
+import { LOOKS, type Look, barriers, draw, isTooWide, look, startBrowser } from './browser.ts';
 
 describe('with passkeys', () => {
   let service: TestService;
@@ -75,6 +75,20 @@ describe('with passkeys', () => {
     expect(await page.locator('.person').textContent()).toBe('ada');
     expect(complaints.filter((each) => !each.includes('401'))).toEqual([]);
     expect(await command('console', 'people')).toMatch(/^ada +operate +1 passkey +1 session +signed in /);
+    await close();
+  });
+
+  it.each(LOOKS)('the ways in have no barrier, and fit: $name', async ({ name: kind, ...how }) => {
+    const { page, close } = await look(browser, how);
+    const ways = [
+      ['sign-in', `${origin}/console/`],
+      ['invitation', await invited('grace')],
+    ] as const;
+    for (const [name, url] of ways) {
+      await page.goto(url);
+      await draw(page, name, kind);
+      expect([name, await barriers(page), await isTooWide(page)]).toEqual([name, [], false]);
+    }
     await close();
   });
 

@@ -5,63 +5,16 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { markupOf } from '../../src/console/html.ts';
 import { journalPages } from '../../src/console/pages/journal.ts';
 import { createReconciled } from '../../src/console/reconciled.ts';
-import { type Run, readRecords } from '../../src/reconcile/records.ts';
-import { sha256Hex } from '../../src/values/canonical.ts';
+import { readRecords } from '../../src/reconcile/records.ts';
 import { type World, billed, openWorld } from '../reconcile/world.ts';
 import { READER, startTestConsole } from './console.ts';
+import { writeRuns } from './runs.ts';
 
 const folder = (): string => {
   const made = mkdtempSync(join(tmpdir(), 'countersign-reconciled-'));
   onTestFinished(() => rmSync(made, { recursive: true }));
   return made;
 };
-
-/** Writes runs of consecutive days, each with exceptions. Returns the bytes of all. */
-function writeRuns(directory: string, days: number, exceptions: number): number {
-  let [previous, bytes] = ['0'.repeat(64), 0];
-  for (let number = 1; number <= days; number++) {
-    const day = new Date(Date.UTC(2024, 0, number)).toISOString().slice(0, 10);
-    const items = Array.from({ length: exceptions }, (_, at) => ({
-      item: at + 1,
-      class: 'approved-not-billed' as const,
-      flow: 'payment' as const,
-      source: 'shop',
-      id: `order-${number}-${at}`,
-      ours: { coin: 'USDT', amount: '1', user: '12345', time: `${day}T00:00:00.000Z`, place: `shop/${at}` },
-      note: 'not in the bill',
-    }));
-    const run: Run = {
-      record: 'run',
-      number,
-      at: `${day}T12:00:00.000Z`,
-      by: 'test',
-      previous,
-      replaces: 0,
-      day,
-      zone: 'UTC',
-      fromMs: 0,
-      untilMs: 1,
-      settleMs: 0,
-      sources: ['shop'],
-      inputs: {
-        bills: [],
-        journal: { entries: 0, sha256: '0'.repeat(64) },
-        before: { run: number - 1, sha256: '' },
-      },
-      coins: [],
-      classes: { 'approved-not-billed': exceptions },
-      exceptions: items,
-      settling: items,
-      ahead: [],
-      csv: { file: 'x.csv', items: exceptions, sha256: '0'.repeat(64) },
-    };
-    const text = `${JSON.stringify(run, undefined, 1)}\n`;
-    writeFileSync(join(directory, `${String(number).padStart(8, '0')}-run-${day}.json`), text);
-    previous = sha256Hex(Buffer.from(text));
-    bytes += text.length;
-  }
-  return bytes;
-}
 
 describe('the records that pages show', () => {
   let world: World;
