@@ -5,7 +5,7 @@ import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { type Bar, barChart } from '../chart.ts';
 import { oneOf, reasonIn } from '../fields.ts';
-import { facts, fault, instant, nothing, numbers, proseOf, table } from '../layout.ts';
+import { facts, fault, instant, numbers, proseOf, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -215,7 +215,7 @@ function freezeCard({ frozen }: Control, person: Person, mistake?: Mistake): Htm
     <h2>Freezes</h2>
     ${
       rows.length === 0
-        ? nothing('Nothing is frozen. Approvals are given as the policies say.')
+        ? html`<p>Nothing is frozen. Approvals are given as the policies say.</p>`
         : table(
             'Freezes in effect',
             ['Id', 'By', 'Reason', 'Since (UTC)', 'Lift'],
