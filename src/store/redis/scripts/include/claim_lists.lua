@@ -18,8 +18,8 @@ local function list_version(lists, name)
   return string.match(redis.call('HGET', lists, name) or '', '^%d+') or '0'
 end
 
--- Returns when the first text of each value was added, or nil or false; then whether the list is missing. Remembers the
--- version of the list, because a refusal depends on it.
+-- Returns when the first text of each value was added, or nil or false; then whether the list is missing.
+-- Remembers the version of the list, because a refusal depends on it.
 local function list_look_up(claim, step)
   local version = list_version(step.lists, claim.name)
   step.versions[claim.name] = version

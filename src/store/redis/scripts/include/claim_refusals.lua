@@ -14,7 +14,8 @@ function CLAIM_KINDS.refusals()
   function kind.read(claim, header, rest, at)
     local id, after, within_ms, for_ms = string.match(header, '^(%x+) (%d+) (%d+) (%d+)$', rest)
     if not id then error('unknown claim: ' .. header) end
-    claim.id, claim.after, claim.within_ms, claim.for_ms = id, tonumber(after), tonumber(within_ms), tonumber(for_ms)
+    claim.id, claim.after = id, tonumber(after)
+    claim.within_ms, claim.for_ms = tonumber(within_ms), tonumber(for_ms)
     claim.policy, claim.whose, claim.uncounted = ARGV[at], ARGV[at + 1], true
     return at + 2, 2
   end

@@ -15,8 +15,8 @@
 --   subject.
 -- plain: true if its results have only texts without blanks.
 --
--- Here are the functions that make them. Redis runs a script from its first line each time, so only the kinds that a
--- decision needs are made.
+-- Here are the functions that make them. Redis runs a script from its first line each time, so only the kinds
+-- that a decision needs are made.
 local CLAIM_KINDS = {}
 
 --- @include claim_lists
