@@ -425,27 +425,32 @@ class ProposalBuilder {
     // A refusal by a rule is the more useful reason.
     const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
     const mayPass = refusal === 'NO_POLICY' ? this.#changing > 0 : refusal !== undefined && this.#varies;
-    const proposal: Proposal = {
+    const head = {
       revision: this.#revision,
       approves: this.#covered && !this.#refuses && !tooMany,
       refusal,
       results: this.#results,
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
-      final: this.#finalBy !== undefined,
-      afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
+    } as const;
+    const tail = {
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,
     };
     // Most callbacks are such: no further objects for them.
-    if (!this.#refuses && this.#choices.length === 0) return proposal;
+    if (!this.#refuses && this.#choices.length === 0) {
+      return { ...head, final: false, afresh: mayPass, ...tail };
+    }
     return {
-      ...proposal,
+      ...head,
       ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
+      final: this.#finalBy !== undefined,
+      afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
       ...(this.#finalBy === undefined ? {} : { finalBy: this.#finalBy }),
       ...(this.#lastingBy === undefined ? {} : { lastingBy: this.#lastingBy }),
       ...(this.#refuses && this.#failed ? { failed: true } : {}),
+      ...tail,
     };
   }
 }
