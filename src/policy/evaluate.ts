@@ -239,7 +239,8 @@ function resultOf(
   return { policy: policy.name, rule: named.name, mode, verdict, because, values };
 }
 
-type ClaimStanding = Pick<Claim, 'result' | 'decides' | 'final' | 'afresh'> & { readonly failed: boolean };
+/** The rule result that a claim belongs to, and how its refusal counts. */
+type ClaimEffect = Pick<Claim, 'result' | 'decides' | 'final' | 'afresh'> & { readonly failed: boolean };
 
 class ProposalBuilder {
   readonly #revision: string;
@@ -325,10 +326,12 @@ class ProposalBuilder {
     this.#failed &&= failed;
   }
 
-  #claim({ claims = [] }: Pick<RuleOutcome, 'claims'>, standing: ClaimStanding): void {
-    const { result, decides, final, afresh, failed } = standing;
+  #claim(
+    { claims = [] }: Pick<RuleOutcome, 'claims'>,
+    { result, decides, final, afresh, failed }: ClaimEffect,
+  ): void {
     for (const each of claims) {
-      // Not the object itself, whose copying would take longer.
+      // Named one by one, because spreading a second object takes longer.
       const claim = { ...each, result, decides, final, afresh };
       this.#claims.push(failed ? { ...claim, failed } : claim);
       if ('values' in claim) this.#values += claim.values.length;

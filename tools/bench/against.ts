@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { messageOf } from '../../src/errors.ts';
 import type { Posted, Sender } from './callbacks.ts';
 import { type Round, type Subject, load, startSubject } from './load.ts';
 import { FLOOR, LOADS, type Program } from './programs.ts';
@@ -13,7 +14,7 @@ export interface Against {
   readonly sender: Sender;
   /** Part of the names of the rows. */
   readonly only: string;
-  /** How often both are started: two processes of one program differ by some percent as long as they run. */
+  /** How often both are started, each first in turn. */
   readonly starts: number;
   /** Of each start. */
   readonly bursts: number;
@@ -28,9 +29,9 @@ const WARM_UP_CONNECTIONS = 32;
 
 /**
  * Measures this checkout against another one, row by row. Both run all the time, and are sent short bursts in
- * turn, so that whatever else the machine does meets both alike: the median over many bursts of several starts
- * tells differences of two percent on a machine on which two rounds of one program differ by twenty. The first
- * row of each pair is the other checkout's. Rows that the other checkout can't run are left out.
+ * turn, so that whatever else the machine does meets both alike. They are started several times, because two
+ * processes of one program may differ by five percent as long as they run. The first row of each pair is the
+ * other checkout's. Rows that the other checkout can't run are left out, and it is reported why.
  */
 export async function measureAgainst(against: Against): Promise<readonly (readonly Row[])[]> {
   const pairs: (readonly Row[])[] = [];
@@ -39,8 +40,7 @@ export async function measureAgainst(against: Against): Promise<readonly (readon
       if (program === FLOOR || !program.name.includes(against.only)) continue;
       against.report(`c=${connections}: ${program.name}`);
       const pair = await measurePair(against, program, connections);
-      if (pair === undefined) against.report('left out: the other checkout does not run it');
-      else pairs.push(pair);
+      if (pair !== undefined) pairs.push(pair);
     }
   }
   return pairs;
@@ -78,7 +78,7 @@ async function measurePair(
 }
 
 async function measureStart(
-  { checkout, sender, bursts, burst, warmUp }: Against,
+  { checkout, sender, bursts, burst, warmUp, report }: Against,
   program: Program,
   connections: number,
   /** The first to start, which has some percent of advantage. */
@@ -98,7 +98,9 @@ async function measureStart(
   try {
     const there = pathToFileURL(subjectOf(checkout));
     if (first === 'here') sides.push(await start('here'));
-    const other = await start('there', there).catch(() => undefined);
+    const other = await start('there', there).catch((thrown: unknown) => {
+      report(`left out, because the other checkout does not run it: ${messageOf(thrown)}`);
+    });
     if (other === undefined) return undefined;
     sides.push(other);
     if (first === 'there') sides.push(await start('here'));
