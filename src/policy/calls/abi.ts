@@ -171,16 +171,22 @@ export function argumentsNamed(all: readonly Argument[], written: string): reado
 
 /** The values of an argument in a call: one value, or one for each item of an array. */
 export function valuesAt(values: readonly Value[], { steps }: Argument): readonly Value[] {
-  let found: readonly Value[] = [values];
+  return valuesIn(values, steps);
+}
+
+function valuesIn(value: Value, steps: Argument['steps']): readonly Value[] {
+  let found: Value | undefined = value;
+  let taken = 0;
   for (const step of steps) {
-    found = found.flatMap((value): readonly Value[] => {
-      if (typeof value !== 'object') return [];
-      if (step === 'each') return value;
-      const item = value[step];
-      return item === undefined ? [] : [item];
-    });
+    if (typeof found !== 'object') return [];
+    taken += 1;
+    if (step === 'each') {
+      const rest = steps.slice(taken);
+      return found.flatMap((item) => valuesIn(item, rest));
+    }
+    found = found[step];
   }
-  return found;
+  return found === undefined ? [] : [found];
 }
 
 /** Whether two arguments are in the same items of the same lists, so that their values belong together. */

@@ -11,7 +11,7 @@ export interface Refusal {
   readonly values: Readonly<Record<string, string>>;
 }
 
-/** How the calls of transactions are read. The last result is kept for each reading, so make it once. */
+/** How the calls of transactions are read. */
 export interface Reading {
   /** The method of a contract with a selector, or why no call of it can be read. */
   readonly methodOf: (contract: string, selector: string) => ReadableMethod | Refusal;
@@ -50,24 +50,13 @@ export interface TransactionCalls {
   readonly problem: Refusal | undefined;
 }
 
-/** The last transaction of each reading: the rules of a policy read the same one, one after the other. */
-const lastRead = new WeakMap<
-  Reading,
-  { readonly callback: Web3Callback; readonly found: TransactionCalls }
->();
-
 /**
- * All calls of a transaction, decoded. A callback is decoded once for each reading. The size of the call data
- * and the bounds on inner calls bound the work.
+ * All calls of a transaction, decoded. The size of the call data and the bounds on inner calls bound the work.
  */
 export function readTransaction(callback: Web3Callback, reading: Reading): TransactionCalls {
-  const last = lastRead.get(reading);
-  if (last?.callback === callback) return last.found;
   const calls: ReadCall[] = [];
   const problem = malformedIn(callback) ?? new Reader(reading, calls).read(outerCall(callback), [], []);
-  const found = { calls, problem };
-  lastRead.set(reading, { callback, found });
-  return found;
+  return { calls, problem };
 }
 
 /**
@@ -130,9 +119,11 @@ class Reader {
 
   /** Reads a call and the calls in it. Returns the problem at which it stopped. */
   read(call: InnerCall, position: readonly number[], outside: readonly string[]): Refusal | undefined {
-    const { data, command, ...frame } = call;
+    const { data, command } = call;
     if (data === '0x' && command === undefined) {
-      this.#calls.push({ ...frame, decoded: undefined, position, path: [...outside, 'plain transfer'] });
+      this.#calls.push(
+        readCallOf(call, { decoded: undefined, position, path: [...outside, 'plain transfer'] }),
+      );
       return undefined;
     }
     const refuse = ({ because, values }: Refusal, name: string): Refusal =>
@@ -155,9 +146,10 @@ class Reader {
     }
     const { values, trailing } = found;
     const path = [...outside, nameOf(method.signature)];
-    const own = { ...frame, decoded: { method, values, trailing }, position, path };
+    const decoded = { method, values, trailing };
+    const own = readCallOf(call, { decoded, position, path });
     this.#calls.push(own);
-    return method.innerCalls === undefined ? undefined : this.#readInner(own, own.decoded);
+    return method.innerCalls === undefined ? undefined : this.#readInner(own, decoded);
   }
 
   #readInner(call: ReadCall, { method, values }: DecodedCall): Refusal | undefined {
@@ -190,6 +182,14 @@ class Reader {
     }
     return undefined;
   }
+}
+
+/** Named one by one, because that takes less time than the rest of an object. */
+function readCallOf(
+  { contract, runsAs, caller, native, isDelegated }: Frame,
+  { decoded, position, path }: Omit<ReadCall, keyof Frame>,
+): ReadCall {
+  return { contract, runsAs, caller, native, isDelegated, decoded, position, path };
 }
 
 const nameOf = (signature: string): string => signature.split('(')[0] ?? '';

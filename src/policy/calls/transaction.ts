@@ -197,7 +197,8 @@ const NAMES_MAX = 100;
 
 /** The sums, list values and reported values of all calls of one transaction. */
 class TransactionTotals {
-  readonly #values = new Map<string, string>();
+  readonly #values: Record<string, string> = {};
+  #reported = 0;
   readonly #sums = new Map<object, bigint>();
   readonly #sumsBelow = new Map<object, bigint>();
   readonly #lists = new Map<string, { readonly first: ListedValues; readonly values: Set<string> }>();
@@ -227,7 +228,7 @@ class TransactionTotals {
   }
 
   report(name: string, text: string): void {
-    if (this.#values.size < NAMES_MAX) this.#values.set(name, truncate(text));
+    if (this.#reported++ < NAMES_MAX) this.#values[name] = truncate(text);
   }
 
   /**
@@ -260,8 +261,7 @@ class TransactionTotals {
 
   get values(): Readonly<Record<string, string>> {
     const [member] = this.#members;
-    const values = Object.fromEntries(this.#values);
-    return member === undefined || this.#members.size > 1 ? values : { ...values, member };
+    return member === undefined || this.#members.size > 1 ? this.#values : { ...this.#values, member };
   }
 
   get lists(): readonly (ListCondition & { readonly values: readonly string[] })[] {

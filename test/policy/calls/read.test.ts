@@ -141,13 +141,4 @@ describe('the calls of a transaction', () => {
     expect(calls).toEqual([]);
     expect(problem?.because).toContain('pairs of hexadecimal digits');
   });
-
-  it('are decoded once for each reading of a callback', () => {
-    const callback = callbackOf({ contract: USDT, data: transferTo(PARTNER, 5n) });
-    const [one, other] = [reading(), reading()];
-    const first = readTransaction(callback, one);
-    expect(readTransaction(callback, one)).toBe(first);
-    expect(readTransaction(callback, other)).not.toBe(first);
-    expect(readTransaction({ ...callback }, one)).not.toBe(first);
-  });
 });
