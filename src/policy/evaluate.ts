@@ -201,6 +201,8 @@ function judgeAny(
     // Later alternatives would never be taken.
     if (requires?.length === 0) break;
   }
+  // An alternative that fails for now may be the one that covers the callback.
+  if (afresh && !covers) proposal.noteChange();
   const standing = proposal.choose(group, { result, alternatives, afresh }, position);
   return standing.state === 'holds' && !covers ? { ...standing, covers } : standing;
 }
@@ -274,9 +276,13 @@ class ProposalBuilder {
     return this.#results.length;
   }
 
-  /** How many conditions so far depended on time or prices. */
+  /** How often it has depended on time or prices whether a callback is covered. */
   get changing(): number {
     return this.#changing;
+  }
+
+  noteChange(): void {
+    this.#changing++;
   }
 
   /** Whether the callback meets `when`. The proposal is valid as long as the answer is. */
@@ -284,7 +290,7 @@ class ProposalBuilder {
     const tested = testWhen(when, callback, facts);
     if (changes(tested)) {
       this.#noteUse(tested);
-      this.#changing++;
+      this.noteChange();
     }
     return tested;
   }

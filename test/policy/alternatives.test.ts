@@ -118,6 +118,21 @@ describe('any', () => {
     expect(proposed(`  - any: [${other}]\n`)).toMatchObject({ approves: false, afresh: false });
   });
 
+  it('that covers nothing now, and would at another time, is refused afresh', () => {
+    const lockOut = '{ lock-out: { after: 3, within: 1h, for: 1h } }';
+    const atNight = '{ schedule: { zone: UTC, hours: 22:00-06:00 } }';
+    const uncovered = { approves: false, refusal: 'NO_POLICY' };
+    for (const rule of [`any: [${atNight}, ${lockOut}]`, `any: [{ any: [${atNight}, ${lockOut}] }]`]) {
+      expect(proposed(`  - ${rule}\n`)).toMatchObject({ ...uncovered, afresh: true });
+      expect(proposed(`  - ${rule}\n`, NOON + 11 * 3_600_000)).toMatchObject({ approves: true });
+    }
+    expect(proposed(`  - any: [{ all: [{ any: [${atNight}, ${lockOut}] }] }]\n`)).toMatchObject({
+      approves: false,
+      afresh: true,
+    });
+    expect(proposed(`  - any: [${NO}, ${lockOut}]\n`)).toMatchObject({ ...uncovered, afresh: false });
+  });
+
   it('calls a choice afresh only if an alternative was refused by something that passes', () => {
     expect(proposed(`  - any: [${NO}, { all: [${CLAIM}, ${ROOM}] }]\n`).choices).toMatchObject([
       { afresh: false },

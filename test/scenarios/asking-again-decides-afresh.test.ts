@@ -75,6 +75,8 @@ const lasting: fc.Arbitrary<Written> = fc.oneof(
   fc.record({ 'allow-list': fc.record({ of: fc.constant('userId'), list: oneOf('a', 'b') }) }),
   fc.constant({ expression: { require: 'amount <= decimal("100")' } }),
   fc.constant({ pass: { because: 'it is one' } }),
+  // It covers nothing, and there are never so many refusals.
+  fc.constant({ 'lock-out': { after: 100, within: '1h', for: '1h' } }),
 );
 const rule = fc.oneof({ arbitrary: passing, weight: 4 }, { arbitrary: lasting, weight: 1 });
 
