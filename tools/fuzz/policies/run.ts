@@ -391,7 +391,9 @@ function takenBy(
     .rules.flatMap(({ rule, because }) => {
       // Its own condition may be unclear, which refuses before there are alternatives.
       const [text, number = '0'] =
-        /^(?:some values of|no alternative holds|alternative (\d+) holds)/.exec(because) ?? [];
+        /^(?:some values of|what it moves is not known|no alternative holds|alternative (\d+) holds)/.exec(
+          because,
+        ) ?? [];
       // Beside it, there may be a result that says that a condition is not known.
       return /^any#\d+$/.test(rule) && text !== undefined ? [number] : [];
     })

@@ -569,6 +569,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
         const movements = countedIn(of, rule)?.filter((each) => to === undefined || each.to === to);
         const amount = totalOf(of, movements, rule.maxAgeMs);
         if (amount === undefined) return undefined;
+        if (sumsOf(movements)?.size === 0) return [];
         const key = keyOf(rule.name, rule.onlyApprovals, rule, place, values);
         return [{ kind: 'sum', counts, key, amount, max: units(rule.max), counting: rule }];
       });
