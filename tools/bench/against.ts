@@ -25,16 +25,24 @@ export interface Against {
   readonly report: (line: string) => void;
 }
 
+/** A row of both checkouts. */
+export interface Compared {
+  /** The other checkout's, then this one's. */
+  readonly rows: readonly Row[];
+  /** The standard errors of this checkout's ratios, over the starts. */
+  readonly errors: Row['ofFirst'];
+}
+
 const WARM_UP_CONNECTIONS = 32;
 
 /**
- * Measures this checkout against another one, row by row. Both run all the time, and are sent short bursts in
- * turn, so that whatever else the machine does meets both alike. They are started several times, because two
- * processes of one program may differ by five percent as long as they run. The first row of each pair is the
- * other checkout's. Rows that the other checkout can't run are left out, and it is reported why.
+ * Measures this checkout against another one, row by row. Both run all the time, and are sent bursts in turn, so
+ * that whatever else the machine does meets both alike. They are started several times, because two processes of
+ * one program may differ by five percent as long as they run. Rows that the other checkout can't run are left out,
+ * and it is reported why.
  */
-export async function measureAgainst(against: Against): Promise<readonly (readonly Row[])[]> {
-  const pairs: (readonly Row[])[] = [];
+export async function measureAgainst(against: Against): Promise<readonly Compared[]> {
+  const pairs: Compared[] = [];
   for (const { connections, programs } of LOADS) {
     for (const program of programs) {
       if (program === FLOOR || !program.name.includes(against.only)) continue;
@@ -57,24 +65,34 @@ async function measurePair(
   against: Against,
   program: Program,
   connections: number,
-): Promise<readonly Row[] | undefined> {
-  const all: Side[] = [];
+): Promise<Compared | undefined> {
+  const starts: (readonly [there: readonly Round[], here: readonly Round[]])[] = [];
   for (let at = 0; at < against.starts; at++) {
     const sides = await measureStart(against, program, connections, at % 2 === 0 ? 'there' : 'here');
     if (sides === undefined) return undefined;
-    all.push(...sides);
+    const roundsOf = (name: Side['name']): readonly Round[] =>
+      sides.filter((side) => side.name === name).flatMap(({ rounds }) => rounds);
+    starts.push([roundsOf('there'), roundsOf('here')]);
   }
-  const [there = [], here = []] = ['there', 'here'].map((name) =>
-    all.filter((side) => side.name === name).flatMap(({ rounds }) => rounds),
-  );
-  return [
-    comparedTo(there, {
-      program: { ...program, name: `${program.name}, there` },
-      connections,
-      rounds: there,
-    }),
-    comparedTo(there, { program: { ...program, name: `${program.name}, here` }, connections, rounds: here }),
-  ];
+  const there = starts.flatMap(([rounds]) => rounds);
+  const here = starts.flatMap(([, rounds]) => rounds);
+  const row = (name: Side['name'], first: readonly Round[], rounds: readonly Round[]): Row =>
+    comparedTo(first, { program: { ...program, name: `${program.name}, ${name}` }, connections, rounds });
+  return {
+    rows: [row('there', there, there), row('here', there, here)],
+    errors: standardErrors(starts.map(([first, rounds]) => row('here', first, rounds).ofFirst)),
+  };
+}
+
+/** Not a number if there is only one. */
+function standardErrors(ratios: readonly Row['ofFirst'][]): Row['ofFirst'] {
+  const error = (name: keyof Row['ofFirst']): number => {
+    const found = ratios.map((each) => each[name]);
+    const mean = found.reduce((sum, each) => sum + each, 0) / found.length;
+    const squares = found.reduce((sum, each) => sum + (each - mean) ** 2, 0);
+    return Math.sqrt(squares / (found.length - 1) / found.length);
+  };
+  return { perSecond: error('perSecond'), p50: error('p50'), p99: error('p99'), cpu: error('cpu') };
 }
 
 async function measureStart(

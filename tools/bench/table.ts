@@ -1,3 +1,4 @@
+import type { Compared } from './against.ts';
 import type { EvaluationTimes } from './evaluation.ts';
 import type { Round } from './load.ts';
 import type { Mark } from './marks.ts';
@@ -92,6 +93,11 @@ export function table(rows: readonly Row[], compared: string): string {
       .map((cell, at) => (at === 1 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0)))
       .join('  ');
   return `${[head, ...lines].map(line).join('\n')}\n`;
+}
+
+export function comparedText({ rows, errors: { perSecond, p50, p99, cpu } }: Compared): string {
+  const all = [`/s ${perSecond.toFixed(3)}`, `p50 ${p50.toFixed(3)}`, `p99 ${p99.toFixed(3)}`];
+  return `${table(rows, 'of the one there')}Standard errors: ${[...all, `CPU ${cpu.toFixed(3)}`].join(', ')}.\n`;
 }
 
 function startText({ store, firstMs, medianMs }: StartTimes): string {
