@@ -374,12 +374,15 @@ function randomTransfer(random: Random, id: string): Asked {
         symbol: [symbol],
         ...(memo !== '' && { memo: [memo] }),
       },
-      movements: outputs.map((each) => ({
-        kind: 'native',
-        to: each.address_to,
-        asset: symbol,
-        amount: units(each.amount),
-      })),
+      // Addresses are looked at in the order of their texts.
+      movements: outputs
+        .toSorted((a, b) => (a.address_to < b.address_to ? -1 : 1))
+        .map((each) => ({
+          kind: 'native',
+          to: each.address_to,
+          asset: symbol,
+          amount: units(each.amount),
+        })),
       scheme: undefined,
     },
     wire: {
