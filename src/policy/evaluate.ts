@@ -161,7 +161,7 @@ function judgeAll(
   known: Known,
   { isAlternative, ...position }: Position,
 ): Standing {
-  const before = proposal.changing;
+  const before = proposal.coverageChanges;
   const standings = group.entries.map((entry) => judge(proposal, entry, known, position));
   const failing = standings.filter((standing) => standing.state === 'fails');
   if (failing.length > 0) return fails(failing.every(({ afresh }) => afresh));
@@ -169,7 +169,7 @@ function judgeAll(
   const covers = holding.some((standing) => standing.covers);
   if (isAlternative === true && !covers) {
     // A rule that does not apply now may apply later.
-    const mayChange = position.changes || proposal.changing > before;
+    const mayChange = position.changes || proposal.coverageChanges > before;
     proposal.add(group, refuse('none of its rules applies for certain'), { ...position, changes: mayChange });
     return fails(mayChange);
   }
@@ -202,7 +202,7 @@ function judgeAny(
     if (requires?.length === 0) break;
   }
   // An alternative that fails for now may be the one that covers the callback.
-  if (afresh && !covers) proposal.noteChange();
+  if (afresh && !covers) proposal.addCoverageChange();
   const standing = proposal.choose(group, { result, alternatives, afresh }, position);
   return standing.state === 'holds' && !covers ? { ...standing, covers } : standing;
 }
@@ -256,7 +256,7 @@ class ProposalBuilder {
   #validFromMs: number = ALWAYS.fromMs;
   #validUntilMs: number = ALWAYS.untilMs;
   #covered = false;
-  #changing = 0;
+  #coverageChanges = 0;
   /** Whether a result so far depended on time, prices or answers. */
   #varies = false;
   #usedPriceVersion = 0;
@@ -276,13 +276,13 @@ class ProposalBuilder {
     return this.#results.length;
   }
 
-  /** How often it has depended on time or prices whether a callback is covered. */
-  get changing(): number {
-    return this.#changing;
+  /** How many conditions and alternatives so far may cover the callback at another time, or at other prices. */
+  get coverageChanges(): number {
+    return this.#coverageChanges;
   }
 
-  noteChange(): void {
-    this.#changing++;
+  addCoverageChange(): void {
+    this.#coverageChanges++;
   }
 
   /** Whether the callback meets `when`. The proposal is valid as long as the answer is. */
@@ -290,7 +290,7 @@ class ProposalBuilder {
     const tested = testWhen(when, callback, facts);
     if (changes(tested)) {
       this.#noteUse(tested);
-      this.noteChange();
+      this.addCoverageChange();
     }
     return tested;
   }
@@ -433,7 +433,8 @@ class ProposalBuilder {
     const excess = tooMany ? 'TOO_MANY_CLAIMS' : undefined;
     // A refusal by a rule is the more useful reason.
     const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
-    const mayPass = refusal === 'NO_POLICY' ? this.#changing > 0 : refusal !== undefined && this.#varies;
+    const mayPass =
+      refusal === 'NO_POLICY' ? this.#coverageChanges > 0 : refusal !== undefined && this.#varies;
     const head = {
       revision: this.#revision,
       approves: this.#covered && !this.#refuses && !tooMany,

@@ -29,8 +29,8 @@ export interface Against {
 export interface Compared {
   /** The other checkout's, then this one's. */
   readonly rows: readonly Row[];
-  /** The standard errors of this checkout's ratios, over the starts. */
-  readonly errors: Row['ofFirst'];
+  /** The standard errors of this checkout's ratios, over the starts. Undefined with one start. */
+  readonly errors: Row['ofFirst'] | undefined;
 }
 
 const WARM_UP_CONNECTIONS = 32;
@@ -84,8 +84,8 @@ async function measurePair(
   };
 }
 
-/** Not a number if there is only one. */
-function standardErrors(ratios: readonly Row['ofFirst'][]): Row['ofFirst'] {
+function standardErrors(ratios: readonly Row['ofFirst'][]): Row['ofFirst'] | undefined {
+  if (ratios.length < 2) return undefined;
   const error = (name: keyof Row['ofFirst']): number => {
     const found = ratios.map((each) => each[name]);
     const mean = found.reduce((sum, each) => sum + each, 0) / found.length;

@@ -42,9 +42,9 @@ const CALLBACKS = Number(options.callbacks);
  */
 const WARM_UP = 16_000;
 const CONNECTIONS = 32;
-/** With --against: differences of one percent matter there, and code is optimised for 30,000 callbacks. */
+/** With --against, where one percent matters: the CPU of a callback falls for about so many callbacks. */
 const WARM_UP_AGAINST = 30_000;
-/** Callbacks to one checkout before it is the other's turn. Short ones would find the caches cold. */
+/** Callbacks to one checkout before it is the other's turn. In shorter bursts, the caches would be cold. */
 const BURST = 2000;
 
 const report = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -95,9 +95,13 @@ export function table(rows: readonly Row[], compared: string): string {
   return `${[head, ...lines].map(line).join('\n')}\n`;
 }
 
-export function comparedText({ rows, errors: { perSecond, p50, p99, cpu } }: Compared): string {
-  const all = [`/s ${perSecond.toFixed(3)}`, `p50 ${p50.toFixed(3)}`, `p99 ${p99.toFixed(3)}`];
-  return `${table(rows, 'of the one there')}Standard errors: ${[...all, `CPU ${cpu.toFixed(3)}`].join(', ')}.\n`;
+export function comparedText({ rows, errors }: Compared): string {
+  const text = table(rows, 'of the one there');
+  if (errors === undefined) return text;
+  const [perSecond, p50, p99, cpu] = [errors.perSecond, errors.p50, errors.p99, errors.cpu].map((error) =>
+    error.toFixed(3),
+  );
+  return `${text}Standard errors: /s ${perSecond}, p50 ${p50}, p99 ${p99}, CPU ${cpu}.\n`;
 }
 
 function startText({ store, firstMs, medianMs }: StartTimes): string {

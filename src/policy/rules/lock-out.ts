@@ -41,8 +41,9 @@ export const lockOut = defineRule({
     'A lock-out covers no callback: at least one other enforcing rule must pass it. `any` with a lock-out as one of ' +
       'its alternatives covers none either, and an alternative `all` of lock-outs alone does not hold.',
     'In `any`, a lock-out counts a refusal only if its alternative was tried: no earlier one held, and what stands ' +
-      'before it in its alternative did. Of several addresses, those behind one that is locked out, in the order of ' +
-      'their texts, count none there. If lock-outs of several alternatives have the same `per`, they share a count: ' +
+      'before it in its alternative did. If one of several addresses is ' +
+      'locked out, the refusal counts there only for those that were looked at before it: of a withdrawal, in the ' +
+      'order of their texts. If lock-outs of several alternatives have the same `per`, they share a count: ' +
       'an order counts for the longest `within`, and is locked out for the longest `for` of those that lock out.',
     'In `mode: observe`, refusals are counted and lock-outs reported apart, and nothing is refused. They do not hold ' +
       'when the rule is enforced later.',
