@@ -10,8 +10,9 @@ import { type Asset, type AssetTable, readAssetAddress } from './assets.ts';
  * unchanged.
  */
 export function readByChain(callback: Callback, assets: AssetTable): Callback {
+  if (callback.kind === 'payment') return callback;
   const asset = assets.get(callback.symbol);
-  if (callback.kind === 'payment' || asset === undefined || asset.chain === 'text') return callback;
+  if (asset === undefined || asset.chain === 'text') return callback;
   const reading = readingOf(callback, asset);
   if (!hasSpellings(asset.chain)) return { ...callback, reading };
   const canonical = (text: string): string => reading.canonical(text) ?? text;

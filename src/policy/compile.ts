@@ -371,7 +371,6 @@ function compileEntry(
 
 /** All rules have the same properties in the same order, because the evaluation reads such objects faster. */
 const UNDECLARED: object = {
-  evaluate: undefined,
   counter: undefined,
   sharedCounter: undefined,
   acrossGroup: undefined,
@@ -385,7 +384,7 @@ const UNDECLARED: object = {
   judgesAmounts: undefined,
   refusesUnknownAssets: undefined,
   compared: undefined,
-} satisfies Record<keyof Check, undefined>;
+} satisfies Record<Exclude<keyof Check, 'evaluate'>, undefined>;
 
 function compileRule(
   { rule, place, path, parameters }: RuleDocument,
@@ -426,15 +425,18 @@ function compileRule(
   }
   if (check === undefined) return undefined;
   checkCounter(check.counter, { place, path: [...path, rule.name], alternatives }, policy);
+  const { evaluate, ...declared } = check;
+  // What the evaluation reads comes first, so that it is together in memory.
   const compiled = {
-    ...UNDECLARED,
-    ...check,
     name: `${rule.name}#${place}`,
-    place: placeOf(base),
     mode,
     when: own,
-    always,
+    evaluate,
     covers: rule.covers !== false,
+    always,
+    place: placeOf(base),
+    ...UNDECLARED,
+    ...declared,
   };
   policy.rules.push(compiled);
   return compiled;

@@ -435,32 +435,22 @@ class ProposalBuilder {
     const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
     const mayPass =
       refusal === 'NO_POLICY' ? this.#coverageChanges > 0 : refusal !== undefined && this.#varies;
-    const head = {
+    return {
       revision: this.#revision,
       approves: this.#covered && !this.#refuses && !tooMany,
       refusal,
       results: this.#results,
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
-    } as const;
-    const tail = {
+      choices: tooMany || this.#choices.length === 0 ? undefined : this.#choices,
+      final: this.#finalBy !== undefined,
+      afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
+      finalBy: this.#finalBy,
+      lastingBy: this.#lastingBy,
+      failed: this.#refuses && this.#failed ? true : undefined,
       prices: this.#usedPriceVersion,
       validFromMs: this.#validFromMs,
       validUntilMs: this.#validUntilMs,
-    };
-    // Most callbacks are such: no further objects for them.
-    if (!this.#refuses && this.#choices.length === 0) {
-      return { ...head, final: false, afresh: mayPass, ...tail };
-    }
-    return {
-      ...head,
-      ...(tooMany || this.#choices.length === 0 ? {} : { choices: this.#choices }),
-      final: this.#finalBy !== undefined,
-      afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
-      ...(this.#finalBy === undefined ? {} : { finalBy: this.#finalBy }),
-      ...(this.#lastingBy === undefined ? {} : { lastingBy: this.#lastingBy }),
-      ...(this.#refuses && this.#failed ? { failed: true } : {}),
-      ...tail,
     };
   }
 }
@@ -486,7 +476,7 @@ export function pluginQuestionsOf(
   received: Callback,
 ): ReadonlyMap<string, PluginQuestion> {
   const questions = new Map<string, PluginQuestion>();
-  if (release === undefined) return questions;
+  if (release?.asksPlugins !== true) return questions;
   const read = readByChain(received, release.assets);
   for (const policy of release.policiesFor(read)) {
     if (!policy.rules.some((rule) => rule.pluginQuestions !== undefined)) continue;

@@ -200,7 +200,8 @@ function reasonOf(
     return `${policy}/${rule} refused it first: ${because}; ${REASONS[code]}`;
   }
   if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
-  const enforcing = rules.filter(({ mode }) => mode === 'enforce').length;
+  let enforcing = 0;
+  for (const { mode } of rules) if (mode === 'enforce') enforcing++;
   return enforcing === 1
     ? 'approved: the rule that enforces passes'
     : `approved: all ${enforcing} rules that enforce pass`;

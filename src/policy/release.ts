@@ -57,6 +57,8 @@ export interface Release {
   readonly assets: AssetTable;
   /** What is valid, but hardly meant, in the order of the files. Empty for a stored release. */
   readonly warnings: readonly PolicyFault[];
+  /** Whether one of its rules asks a plugin. */
+  readonly asksPlugins: boolean;
   /**
    * The policies that may apply to a callback, by its kind, source and symbol. The caller must still check
    * the rest of `when`.
@@ -72,6 +74,7 @@ export function indexPolicies(
 ): Release {
   const sources = namedUnder(SOURCE, policies);
   const symbols = namedUnder(SYMBOL, policies);
+  const asksPlugins = policies.some(({ rules }) => rules.some((rule) => rule.pluginQuestions !== undefined));
   // All sources and symbols that no policy names share one entry, so that callbacks can't make the map grow.
   const indexed = new Map<string, readonly CompiledPolicy[]>();
   return {
@@ -80,6 +83,7 @@ export function indexPolicies(
     policies,
     assets,
     warnings,
+    asksPlugins,
     policiesFor({ kind, source, values }) {
       const symbol = values.get(SYMBOL)?.[0] ?? '';
       const key = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;

@@ -45,7 +45,10 @@ export function compileWhen(written: Json | undefined, path: Path, given: Given)
     if ('test' in read) conditions.push(read);
     else texts.set(name, read);
   }
-  return { texts, conditions: constantFirst(conditions), place: given.placeOf(path) };
+  const place = given.placeOf(path);
+  return texts.size === 0 && conditions.length === 0
+    ? { ...ALWAYS, place }
+    : { texts, conditions: constantFirst(conditions), place };
 }
 
 /** What depends on the callback alone may decide by itself. The outcome then depends on nothing else. */
@@ -247,7 +250,7 @@ function readNot(written: Json, path: Path, given: Given, depth: number): Condit
 
 /** Whether every callback meets it. */
 export const isWithoutConditions = ({ texts, conditions }: When): boolean =>
-  texts.size === 0 && conditions.length === 0;
+  texts === ALWAYS.texts && conditions === ALWAYS.conditions;
 
 /** Whether a callback meets all conditions of `when`. */
 export function testWhen({ texts, conditions }: When, callback: Callback, facts: Facts): Tested {

@@ -60,16 +60,17 @@ const verdictsOf = ({ results }: Proposal): string => results.map(({ verdict }) 
  * on time zones.
  */
 export function digestOf({ results, claims, choices, validFromMs, validUntilMs }: Proposal): string {
-  let text = `${validFromMs} ${validUntilMs}\n`;
+  // Joined once, because a text that grows line by line takes longer to hash.
+  const lines = [`${validFromMs} ${validUntilMs}`];
   for (const { policy, rule, mode, verdict, because } of results) {
-    text += `${policy}/${rule} ${mode} ${verdict} ${because}\n`;
+    lines.push(`${policy}/${rule} ${mode} ${verdict} ${because}`);
   }
   for (const claim of claims) {
     const about = 'key' in claim ? claim.key : 'list' in claim ? claim.list : '';
-    text += `${claim.type} ${claim.result} ${about} ${limitOf(claim)}\n`;
+    lines.push(`${claim.type} ${claim.result} ${about} ${limitOf(claim)}`);
   }
-  if (choices !== undefined) text += JSON.stringify(choices);
-  return hash('sha256', text, 'base64url').slice(0, DIGEST_LENGTH);
+  lines.push(choices === undefined ? '' : JSON.stringify(choices));
+  return hash('sha256', lines.join('\n'), 'base64url').slice(0, DIGEST_LENGTH);
 }
 
 function limitOf(claim: Claim): string {

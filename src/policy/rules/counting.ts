@@ -365,10 +365,14 @@ function claimRoom(
   const found = countsFor(callback, paid, facts, counted.symbol);
   if ('verdict' in found) return found;
   const { window: span, valid } = window.at(facts.nowMs);
+  const { values } = found;
+  values['asked'] = counted.text;
+  values['max'] = max.text;
+  values['window'] = window.text;
   return {
     verdict: 'claim',
     because: `${counted.text} more for ${found.text} in ${window.text}, of at most ${max.text}`,
-    values: Object.assign(found.values, { asked: counted.text, max: max.text, window: window.text }),
+    values,
     claims: found.counts.map(({ key }, at) => {
       const amount = isByAddress ? (counted.payouts[at]?.amount ?? counted.total) : counted.total;
       return { type: 'window', key, amount, max: max.amount, window: span };

@@ -142,7 +142,7 @@ type GivenTexts = Readonly<Record<string, readonly string[]>>;
  */
 export function entriesToLookUp(callback: Callback, members: readonly string[]): EntriesToLookUp {
   if (callback.movements === undefined || !members.includes('symbol')) {
-    return entriesWithTexts(callback, members, {});
+    return entriesWithTexts(callback, members);
   }
   const entries: string[] = [];
   const also: (readonly string[])[] = [];
@@ -163,11 +163,14 @@ export function entriesToLookUp(callback: Callback, members: readonly string[]):
 export function entriesWithTexts(
   callback: Callback,
   members: readonly string[],
-  given: GivenTexts,
+  given?: GivenTexts,
 ): EntriesToLookUp {
-  const values = members.map((member) => given[member] ?? valuesOf(callback, member));
-  const missing = members.find((_, index) => values[index]?.length === 0);
-  if (missing !== undefined) return { ok: false, missing };
+  const values: (readonly string[])[] = [];
+  for (const member of members) {
+    const texts = given?.[member] ?? valuesOf(callback, member);
+    if (texts.length === 0) return { ok: false, missing: member };
+    values.push(texts);
+  }
   // Most callbacks have no address with several spellings, and this is the hot path.
   if (callback.reading === undefined) return { ok: true, entries: entriesWith(values), also: undefined };
   const spelt = values.map((texts, index) =>

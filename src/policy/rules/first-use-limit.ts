@@ -166,7 +166,7 @@ function judge(
   if (amount === 'unlimited') return refuse('the amount is unlimited', { member, max: limit.text });
   if (members.includes('to')) checkMember(callback, 'to');
   const given = callback.movements && { to: paid.map(({ to }) => to), symbol: [symbol] };
-  const found = entriesWithTexts(callback, members, given ?? {});
+  const found = entriesWithTexts(callback, members, given);
   if (!found.ok) return refuse(`${found.missing} is missing`, { member });
   const { entries } = found;
   const payouts = members.includes('to') ? paid : [{ to: undefined, amount }];
