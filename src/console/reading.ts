@@ -172,9 +172,27 @@ function foundEntry(entry: JournalEntry): FoundEntry {
   return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
 }
 
+/** How long a query works, and how long it rests then. */
+const WORK_MS = 0.4;
+const REST_MS = 0.1;
+const NOTHING = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Whether a query has ended by its bounds. It rests meanwhile: a thread that works on and on keeps its processor for
+ * milliseconds, whatever its priority is, and a callback may wait for that.
+ */
 function isOver({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
   const startedMs = performance.now();
-  return (looked) => looked >= least && performance.now() - startedMs > ms;
+  let workedSinceMs = startedMs;
+  return (looked) => {
+    const nowMs = performance.now();
+    if (looked >= least && nowMs - startedMs > ms) return true;
+    if (nowMs - workedSinceMs > WORK_MS) {
+      Atomics.wait(NOTHING, 0, 0, REST_MS);
+      workedSinceMs = performance.now();
+    }
+    return false;
+  };
 }
 
 interface Named {

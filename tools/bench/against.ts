@@ -67,8 +67,18 @@ async function measurePair(
   connections: number,
 ): Promise<Compared | undefined> {
   const starts: (readonly [there: readonly Round[], here: readonly Round[]])[] = [];
+  const made: Posted[] = [];
+  // Each start has a fresh store, so what was signed for the first one is sent again.
+  const callbacks = (from: number, count: number): readonly Posted[] => {
+    while (made.length < from + count) made.push(against.sender.make(program.sending, made.length));
+    return made.slice(from, from + count);
+  };
   for (let at = 0; at < against.starts; at++) {
-    const sides = await measureStart(against, program, connections, at % 2 === 0 ? 'there' : 'here');
+    const sides = await measureStart(against, program, {
+      connections,
+      callbacks,
+      first: at % 2 === 0 ? 'there' : 'here',
+    });
     if (sides === undefined) return undefined;
     const roundsOf = (name: Side['name']): readonly Round[] =>
       sides.filter((side) => side.name === name).flatMap(({ rounds }) => rounds);
@@ -98,14 +108,18 @@ function standardErrors(ratios: readonly Row['ofFirst'][]): Row['ofFirst'] | und
 async function measureStart(
   { checkout, sender, bursts, burst, warmUp, report }: Against,
   program: Program,
-  connections: number,
-  /** The first to start, which has some percent of advantage. */
-  first: Side['name'],
+  {
+    connections,
+    callbacks,
+    first,
+  }: {
+    readonly connections: number;
+    readonly callbacks: (from: number, count: number) => readonly Posted[];
+    /** The first to start, which has some percent of advantage. */
+    readonly first: Side['name'];
+  },
 ): Promise<readonly Side[] | undefined> {
   const { answer } = program;
-  let made = 0;
-  const make = (count: number): readonly Posted[] =>
-    Array.from({ length: count }, () => sender.make(program.sending, made++));
   const stages: Stage[] = [];
   const start = async (name: Side['name'], entry?: URL): Promise<Side> => {
     const stage = await createStage(sender);
@@ -122,11 +136,11 @@ async function measureStart(
     if (other === undefined) return undefined;
     sides.push(other);
     if (first === 'there') sides.push(await start('here'));
-    const sentFirst = make(warmUp);
+    const sentFirst = callbacks(0, warmUp);
     for (const { subject } of sides)
       await load(subject, sentFirst, { connections: WARM_UP_CONNECTIONS, answer });
     for (let at = 0; at < bursts; at++) {
-      const posted = make(burst);
+      const posted = callbacks(warmUp + at * burst, burst);
       for (const { subject, rounds } of at % 2 === 0 ? sides : sides.toReversed()) {
         rounds.push(await load(subject, posted, { connections, answer }));
       }

@@ -43,7 +43,7 @@ const CALLBACKS = Number(options.callbacks);
 const WARM_UP = 16_000;
 const CONNECTIONS = 32;
 /** With --against, where one percent matters: the CPU of a callback falls for about so many callbacks. */
-const WARM_UP_AGAINST = 30_000;
+const WARM_UP_AGAINST = 70_000;
 /** Callbacks to one checkout before it is the other's turn. In shorter bursts, the caches would be cold. */
 const BURST = 2000;
 
