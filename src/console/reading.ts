@@ -137,14 +137,14 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     lists,
     order,
     async search(query, { most, ...bounds }) {
-      const page = await searchJournal(store, { ...query, most, isOver: isOver(bounds) });
+      const page = await searchJournal(store, { ...query, most, isOver: paceOf(bounds) });
       return { ...page, entries: page.entries.map(foundEntry) };
     },
     about: async (source, subject, most) =>
       (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
     transaction: (decided) => recordedTransaction(decided, (revision) => storedRelease(store, revision)),
     limits: async (sources, { most, ...bounds }) =>
-      limitsInUse(await limitsParts(), { sources, entries: most, isOver: isOver(bounds) }),
+      limitsInUse(await limitsParts(), { sources, entries: most, isOver: paceOf(bounds) }),
     async limitsOf(wanted) {
       const found = await Promise.all(wanted.map(({ source, id }) => store.entry(source, id)));
       return limitsOfEntries(
@@ -156,7 +156,7 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     listed: (list, wanted) => listed(store, list, wanted),
     lockedOut: (sources, most) => lockedOut(store, sources, most),
     async priceChanges(rows, bounds) {
-      const isLate = isOver(bounds);
+      const isLate = paceOf(bounds);
       return priceChanges(store, { most: rows, isOver: (looked) => looked >= bounds.most || isLate(looked) });
     },
     reconciledDays: async (...given) => reconciled.days(...given),
@@ -172,16 +172,17 @@ function foundEntry(entry: JournalEntry): FoundEntry {
   return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
 }
 
-/** How long a query works, and how long it rests then. */
+/** How long a query works, and how long it then rests. */
 const WORK_MS = 0.4;
 const REST_MS = 0.1;
 const NOTHING = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Whether a query has ended by its bounds. It rests meanwhile: a thread that works on and on keeps its processor for
+ * The pace of a query that looks at many entries. Called before each entry, it says whether the query has ended by
+ * its bounds, and blocks the thread for the rests. A thread that works on and on keeps its processor for
  * milliseconds, whatever its priority is, and a callback may wait for that.
  */
-function isOver({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
+function paceOf({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
   const startedMs = performance.now();
   let workedSinceMs = startedMs;
   return (looked) => {
@@ -205,7 +206,7 @@ async function listValues(
   { source, list }: Named,
   { contains, rows, bounds }: { readonly contains: string; readonly rows: number; readonly bounds: Bounds },
 ): Promise<ListedValues> {
-  const isLate = isOver(bounds);
+  const isLate = paceOf(bounds);
   const found = new Map<string, ListEntry>();
   const result = (more: boolean): ListedValues => ({
     entries: [...found.values()].sort((a, b) => (a.value < b.value ? -1 : 1)),

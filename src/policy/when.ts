@@ -248,7 +248,10 @@ function readNot(written: Json, path: Path, given: Given, depth: number): Condit
   };
 }
 
-/** Whether every callback meets it. */
+/**
+ * Whether every callback meets it. Compares with ALWAYS, whose members {@link compileWhen} gives to all of these, so
+ * that the evaluation reads no maps for it. If in doubt, it is false: then the conditions are tested.
+ */
 export const isWithoutConditions = ({ texts, conditions }: When): boolean =>
   texts === ALWAYS.texts && conditions === ALWAYS.conditions;
 
