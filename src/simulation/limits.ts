@@ -7,6 +7,7 @@ import { evaluate } from '../policy/evaluate.ts';
 import type { PriceTable } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
+import { pagedEntries } from '../store/record.ts';
 import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
 import type { Amount } from '../values/amount.ts';
 import { readMembers } from '../values/members.ts';
@@ -76,14 +77,9 @@ export async function limitsInUse(parts: LimitsParts, query: LimitsQuery): Promi
   let [looked, sinceMs] = [0, undefined as number | undefined];
   for (const source of query.sources) {
     const seen = new Set<string>();
-    const entries = await parts.store.entries({
-      source,
-      newestFirst: true,
-      limit: query.entries,
-      explained: false,
-    });
-    for (const entry of entries) {
-      if (query.isOver?.(looked) === true) break;
+    const lookedElsewhere = looked;
+    for await (const entry of pagedEntries(parts.store, { source, newestFirst: true, explained: false })) {
+      if (looked - lookedElsewhere === query.entries || query.isOver?.(looked) === true) break;
       looked += 1;
       sinceMs = Math.min(sinceMs ?? Infinity, entry.atMs);
       if (seen.has(entry.subject)) continue;

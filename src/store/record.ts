@@ -71,8 +71,11 @@ async function* priceChanges(
   }
 }
 
-/** Entries in memory at a time, for each query. An entry can have some hundred kilobytes. */
-const PAGE = 200;
+/**
+ * Entries in memory at a time, for each query. An entry can have some hundred kilobytes. Redis answers nobody else
+ * while it reads a page, and larger pages make reading at most 5 % faster.
+ */
+const PAGE = 50;
 
 type PagedQuery = Omit<JournalQuery, 'limit'>;
 

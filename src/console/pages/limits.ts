@@ -29,7 +29,7 @@ export interface LimitsPageParts {
 
 const ROWS = 100;
 /** The page looks at so many entries of each source, for so long in all; at some of them in any case. */
-const LOOKED = { most: 500, least: 200, ms: 200 };
+const LOOKED = { most: 500, least: 100, ms: 100 };
 const LOCKOUTS_MAX = 100;
 /** For one user or address, the journal is searched, up to so many callbacks. */
 const CALLBACKS_OF_VALUE = 20;
