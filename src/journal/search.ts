@@ -5,7 +5,7 @@ import { mergedEntries } from '../store/record.ts';
 import type { JournalEntry, JournalQuery, JournalType, Store } from '../store/store.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
 import { toComparable } from '../values/comparable.ts';
-import { jsonOrText } from '../values/text.ts';
+import { exactJsonOrText, jsonOrText } from '../values/text.ts';
 import {
   START,
   type Stream,
@@ -127,10 +127,7 @@ function mayMatch(entry: JournalEntry, { type, verdict, code, rule, ...members }
   return Object.values(members).every((wanted) => wanted === undefined) || matchesMembers(entry, members);
 }
 
-const scalar = z
-  .union([z.string(), z.number().transform(String)])
-  .optional()
-  .catch(undefined);
+const scalar = z.string().optional().catch(undefined);
 /** The members by which entries are found, as they were sent. */
 const membersShape = z.object({
   userId: scalar,
@@ -149,18 +146,22 @@ const bodyOf = z.object({ body: z.string(), plaintext: z.string().optional() });
 
 type Members = z.output<typeof membersShape>;
 
-/** The body of a callback with its members. Undefined for an entry without a callback. */
-function membersOf(detail: string): { readonly text: string; readonly members: Members } | undefined {
+/** The members of a callback's body. Undefined for an entry without a callback. */
+function membersOf(detail: string): Members | undefined {
   const text = bodyText(detail);
-  const { data: members } = membersShape.safeParse(jsonOrText(text ?? ''));
-  return text === undefined || members === undefined ? undefined : { text, members };
+  return text === undefined ? undefined : membersShape.safeParse(exactJsonOrText(text)).data;
 }
 
 function entryMembers(detail: string): EntryMembers {
-  const { text = '', members = {} } = membersOf(detail) ?? {};
-  const { userId = '', orderAmount, amount, payCoinSymbol, symbol, main_chain_symbol: chain } = members;
-  const asset = payCoinSymbol ?? symbol ?? chain ?? '';
-  return { amount: writtenAmount(text, orderAmount ?? amount) ?? '', asset, user: userId };
+  const {
+    userId = '',
+    orderAmount,
+    amount,
+    payCoinSymbol,
+    symbol,
+    main_chain_symbol: chain,
+  } = membersOf(detail) ?? {};
+  return { amount: orderAmount ?? amount ?? '', asset: payCoinSymbol ?? symbol ?? chain ?? '', user: userId };
 }
 
 function matchesMembers(
@@ -170,8 +171,8 @@ function matchesMembers(
   // Addresses have other spellings, but not those that are numbers.
   const number = party !== undefined && /^\d+$/.test(party) ? party : undefined;
   if (![user, asset, number].every((wanted) => mayContain(detail, wanted))) return false;
-  const { text, members } = membersOf(detail) ?? {};
-  if (text === undefined || members === undefined) return false;
+  const members = membersOf(detail);
+  if (members === undefined) return false;
   const isUser = (wanted: string): boolean => members.userId === wanted;
   const isAsset = (wanted: string): boolean =>
     [members.payCoinSymbol, members.symbol, members.main_chain_symbol].includes(wanted);
@@ -179,7 +180,7 @@ function matchesMembers(
   if (asset !== undefined && !isAsset(asset)) return false;
   if (address !== undefined && !hasAddress(members, address)) return false;
   if (party !== undefined && !isUser(party) && !isAsset(party) && !hasAddress(members, party)) return false;
-  const amount = parseAmount(writtenAmount(text, members.orderAmount ?? members.amount) ?? '');
+  const amount = parseAmount(members.orderAmount ?? members.amount ?? '');
   return isWithin(amount, fromAmount, toAmount);
 }
 
@@ -204,7 +205,7 @@ function mayContain(json: string, wanted: string | undefined): boolean {
 }
 
 function outputsOf(written: unknown): z.output<typeof outputsShape> {
-  const outputs = typeof written === 'string' ? jsonOrText(written) : written;
+  const outputs = typeof written === 'string' ? exactJsonOrText(written) : written;
   return outputsShape.safeParse(outputs).data ?? [];
 }
 
@@ -214,12 +215,6 @@ export function bodyText(detail: string): string | undefined {
   if (text !== undefined) return text;
   const { data } = bodyOf.safeParse(jsonOrText(detail));
   return data && (data.plaintext ?? data.body);
-}
-
-/** A JSON number may have more digits than a double: then its text in the body counts. */
-function writtenAmount(body: string, amount: string | undefined): string | undefined {
-  const numbers = [...body.matchAll(/"(?:orderAmount|amount)"\s*:\s*(-?[\d.]+)/g)].map(([, text]) => text);
-  return numbers.find((text) => String(Number(text)) === amount) ?? amount;
 }
 
 function isWithin(amount: Amount | undefined, from: Amount | undefined, to: Amount | undefined): boolean {

@@ -49,6 +49,17 @@ export function jsonOrText(text: string): unknown {
   }
 }
 
+/** Like jsonOrText, with each number as the text that it is written as. A double may have fewer digits. */
+export function exactJsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text, (_name, value: unknown, written?: { readonly source?: string }) =>
+      typeof value === 'number' ? written?.source : value,
+    );
+  } catch {
+    return text;
+  }
+}
+
 /** The lines of a text, without making them. A line break at the end begins no further line. */
 export function countLines(text: string): number {
   let count = text === '' || text.endsWith('\n') ? 0 : 1;

@@ -3,6 +3,7 @@ import { START } from '../../src/journal/cursor.ts';
 import { type EntryFilter, searchJournal } from '../../src/journal/search.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { parseAmount } from '../../src/values/amount.ts';
 import { place } from '../cli/terminal.ts';
 
 /** Entries as versions without kept decisions wrote them, about the bodies in turn. */
@@ -51,4 +52,23 @@ it('a value that another member has is not found', async () => {
   const store = await journalOf([`{"userId":"1","payCoinSymbol":"ada"}`]);
   expect(await found(store, { user: 'ada' })).toEqual([]);
   expect(await found(store, { asset: '1' })).toEqual([]);
+});
+
+describe('numbers that a double cannot hold are found by all of their digits', () => {
+  const body = (userId: string, amount: string): string =>
+    `{"userId":${userId},"note":{"orderAmount":9007199254740992.9},"orderAmount":${amount}}`;
+
+  it('a user', async () => {
+    const store = await journalOf([body('12345678901234567891', '1'), body('12345678901234567890', '1')]);
+    expect(await found(store, { user: '12345678901234567890' })).toEqual(['payment:1']);
+  });
+
+  it.each(['9007199254740993', '0.1000000000000000055511151231257827', '1e-30'])('%s', async (amount) => {
+    const store = await journalOf([body('1', amount), body('1', '7')]);
+    const exact = parseAmount(amount);
+    expect(await found(store, { fromAmount: exact, toAmount: exact })).toEqual(['payment:0']);
+    const search = { streams: [{ source: 'shop' }], newestFirst: false, period: {}, cursor: START };
+    const { members } = await searchJournal(store, { ...search, limit: 1, filter: {}, withMembers: true });
+    expect(members.map((each) => each.amount)).toEqual([amount]);
+  });
 });
