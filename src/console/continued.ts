@@ -7,7 +7,7 @@ import type { View } from './page.ts';
 import type { Bounds, FoundPage, Reading } from './reading.ts';
 
 /** A search that has found nothing goes on by itself for so many pages, one a second. */
-const STEPS_MAX = 60;
+const STEPS_MAX = 180;
 const PAUSE_S = 1;
 
 export interface Continued {
@@ -38,7 +38,7 @@ const OTHER_SEARCH = 'This link continues another search, or a part of it is mis
 
 export function stepIn(query: URLSearchParams): number {
   const text = written(query, 'step') ?? '0';
-  return /^\d{1,2}$/.test(text) ? Math.min(Number(text), STEPS_MAX) : 0;
+  return /^\d{1,3}$/.test(text) ? Math.min(Number(text), STEPS_MAX) : 0;
 }
 
 /** A page that has found nothing yet: the browser asks for the next one, until somebody stops it. */

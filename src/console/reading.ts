@@ -1,3 +1,4 @@
+import { threadCpuUsage } from 'node:process';
 import { explainJournalEntry } from '../journal/explanation.ts';
 import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
 import { type PriceChanges, priceChanges } from '../orders/price-changes.ts';
@@ -172,26 +173,34 @@ function foundEntry(entry: JournalEntry): FoundEntry {
   return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
 }
 
-/** How long a query works, and how long it then rests. */
+/** A query rests after so much work, and then so many times as long, but not longer than REST_MS_MAX. */
 const WORK_MS = 0.4;
-const REST_MS = 0.1;
+const RESTS = 3;
+const REST_MS_MAX = 5;
 const NOTHING = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * The pace of a query that looks at many entries. Called before each entry, it says whether the query has ended by
  * its bounds, and blocks the thread for the rests. A thread that works on and on keeps its processor for
- * milliseconds, whatever its priority is, and a callback may wait for that.
+ * milliseconds, whatever its priority is, and a callback may wait for that, as for the collection of its garbage.
  */
 function paceOf({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
   const startedMs = performance.now();
-  let workedSinceMs = startedMs;
+  let lookedAtClockMs = startedMs;
+  let worked = threadCpuUsage();
   return (looked) => {
     const nowMs = performance.now();
     if (looked >= least && nowMs - startedMs > ms) return true;
-    if (nowMs - workedSinceMs > WORK_MS) {
-      Atomics.wait(NOTHING, 0, 0, REST_MS);
-      workedSinceMs = performance.now();
+    // Processor time takes longer to read, and cannot be more than what has passed.
+    if (nowMs - lookedAtClockMs < WORK_MS) return false;
+    // Waiting for Redis is no work.
+    const { user, system } = threadCpuUsage(worked);
+    const workedMs = (user + system) / 1000;
+    if (workedMs > WORK_MS) {
+      Atomics.wait(NOTHING, 0, 0, Math.min(RESTS * workedMs, REST_MS_MAX));
+      worked = threadCpuUsage();
     }
+    lookedAtClockMs = performance.now();
     return false;
   };
 }

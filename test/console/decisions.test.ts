@@ -239,23 +239,23 @@ describe('a search that has found nothing yet', () => {
   it.each([
     ['', 1],
     ['1', 2],
-    ['59', 60],
+    ['179', 180],
   ])('goes on by itself after step %j, and can be stopped', (step, next) => {
     const { refresh, text } = pageOf(step);
     expect(refresh).toEqual({ refreshS: 1, refreshTo: to(next) });
     expect(text).toMatch(/href="([^"]*)"\s*>Stop</);
-    expect(text).toContain(`href="${to(60)}"`);
+    expect(text).toContain(`href="${to(180)}"`);
     expect(text).toContain(`href="${to(0)}"`);
   });
 
-  it.each(['60', '99'])('waits for a person after step %s', (step) => {
+  it.each(['180', '999'])('waits for a person after step %s', (step) => {
     const { refresh, text } = pageOf(step);
     expect(refresh).toEqual({});
     expect(text).not.toContain('Stop');
     expect(text).toContain(`href="${to(0)}"`);
   });
 
-  it.each(['-1', '100', 'x', '1e1'])('takes step %s for the first', (step) => {
+  it.each(['-1', '1000', 'x', '1e1'])('takes step %s for the first', (step) => {
     expect(pageOf(step).refresh.refreshTo).toBe(to(1));
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LOOKS, barriers, draw, isTooWide, look, startBrowser } from './browser.ts';
-import { POLICIES, transfer, web3 } from '../service.ts';
+import { POLICIES, TO, transfer, web3 } from '../service.ts';
 import { ADA, type TestConsole, startTestConsole } from './console.ts';
 import { writeRuns } from './runs.ts';
 
@@ -30,6 +30,8 @@ const PAGES = [
   { name: 'journal', path: '/console/journal', heading: 'Journal and reconciliation' },
 ];
 
+const EXCHANGE = '0x28C6c06298d514Db089934071355E5743bf21d60';
+const TOKEN = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
 const STORY_POLICIES = {
   ...POLICIES,
   'limits.yaml': `policy: users
@@ -47,6 +49,18 @@ callback: transfer
 when: { source: vault, symbol: ETH }
 rules:
   - window-limit: { per: [to], window: 7d, max: 20 }
+`,
+  'web3.yaml': `policy: tokens
+callback: web3
+when: { source: vault, main_chain_symbol: ETH }
+movements: { approvals: count }
+rules:
+  - window-limit: { by: asset, window: 24h, max: { USDT: 50000, ETH: 10 } }
+  - allow-list: { of: to, values: ['${TO}', '${EXCHANGE}'] }
+`,
+  'assets.yaml': `assets:
+  ETH: { chain: evm, decimals: 18 }
+  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${TOKEN}' } }
 `,
 };
 
@@ -99,7 +113,10 @@ async function tellStory(console: TestConsole): Promise<void> {
   }
   await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-501', amount: '1.25' }));
   await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-502', amount: '25' }));
-  await console.cosign('/cosigner/web3', web3({ request_id: 'x-77' }));
+  const amount = 12_500_750_000n;
+  const data = `0xa9059cbb${EXCHANGE.slice(2).padStart(64, '0')}${amount.toString(16).padStart(64, '0')}`;
+  const call = { to: TOKEN, interactive_contract: TOKEN, amount: '0', input_data: data };
+  await console.cosign('/cosigner/web3', web3({ request_id: 'x-77', ...call }));
 }
 
 /** Fields that are wider than their label, so that they lie over what is beside them. */
