@@ -49,14 +49,17 @@ export function jsonOrText(text: string): unknown {
   }
 }
 
-/** Like jsonOrText, with each number as the text that it is written as. A double may have fewer digits. */
+/**
+ * Like jsonOrText, with each number as the text that it is written as: a double may have fewer digits. Numbers of a
+ * text that is nested too deeply for this remain doubles.
+ */
 export function exactJsonOrText(text: string): unknown {
   try {
     return JSON.parse(text, (_name, value: unknown, written?: { readonly source?: string }) =>
       typeof value === 'number' ? written?.source : value,
     );
   } catch {
-    return text;
+    return jsonOrText(text);
   }
 }
 

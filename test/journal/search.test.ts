@@ -38,6 +38,10 @@ describe('a value is found however its JSON is written', () => {
     ['as a number', `{"userId":4711,"payCoinSymbol":"USDT"}`],
     ['with escapes', String.raw`{"userId":"\u0061d\u0061","payCoinSymbol":"\u0055SDT"}`],
     ['with a quote', String.raw`{"userId":"a\"da","payCoinSymbol":"US\/DT"}`],
+    [
+      'beside a deep array',
+      `{"userId":"ada","payCoinSymbol":"USDT","x":${'['.repeat(9999)}${']'.repeat(9999)}}`,
+    ],
     ['with letters outside of ASCII', `{"userId":"Zoë","payCoinSymbol":"₮"}`],
   ])('%s', async (_, body) => {
     const store = await journalOf([body, `{"userId":"other","payCoinSymbol":"other"}`]);
