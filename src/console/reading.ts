@@ -173,9 +173,9 @@ function foundEntry(entry: JournalEntry): FoundEntry {
   return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
 }
 
-/** A query rests after so much work, and then so many times as long, but not longer than REST_MS_MAX. */
+/** After WORK_MS of work or more, a query rests REST_FACTOR times as long as it worked, and at most REST_MS_MAX. */
 const WORK_MS = 0.4;
-const RESTS = 3;
+const REST_FACTOR = 3;
 const REST_MS_MAX = 5;
 const NOTHING = new Int32Array(new SharedArrayBuffer(4));
 
@@ -186,21 +186,21 @@ const NOTHING = new Int32Array(new SharedArrayBuffer(4));
  */
 function paceOf({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
   const startedMs = performance.now();
-  let lookedAtClockMs = startedMs;
+  let checkedMs = startedMs;
   let worked = threadCpuUsage();
   return (looked) => {
     const nowMs = performance.now();
     if (looked >= least && nowMs - startedMs > ms) return true;
     // Processor time takes longer to read, and cannot be more than what has passed.
-    if (nowMs - lookedAtClockMs < WORK_MS) return false;
+    if (nowMs - checkedMs < WORK_MS) return false;
     // Waiting for Redis is no work.
     const { user, system } = threadCpuUsage(worked);
     const workedMs = (user + system) / 1000;
     if (workedMs > WORK_MS) {
-      Atomics.wait(NOTHING, 0, 0, Math.min(RESTS * workedMs, REST_MS_MAX));
+      Atomics.wait(NOTHING, 0, 0, Math.min(REST_FACTOR * workedMs, REST_MS_MAX));
       worked = threadCpuUsage();
     }
-    lookedAtClockMs = performance.now();
+    checkedMs = performance.now();
     return false;
   };
 }
