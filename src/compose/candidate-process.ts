@@ -1,6 +1,4 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import {
@@ -12,6 +10,7 @@ import {
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Clock } from '../values/clock.ts';
+import { compileCacheEnv } from '../values/compile-cache.ts';
 import { type Task, reportShape } from './candidate-task.ts';
 
 export interface CandidateProcesses extends CandidateChecks {
@@ -159,7 +158,7 @@ async function runTask(task: Task, options: ProcessOptions): Promise<unknown> {
   const sinceMs = performance.now();
   const child = fork(ENTRY, [], {
     execArgv: [`--max-old-space-size=${memoryMb}`],
-    env: { ...env, ...compileCache() },
+    env: { ...env, ...compileCacheEnv() },
     signal,
     timeout: timeoutMs,
     killSignal: 'SIGKILL',
@@ -186,13 +185,6 @@ async function runTask(task: Task, options: ProcessOptions): Promise<unknown> {
     throw new CountersignError('USAGE', `${what} was stopped after ${timeoutMs} ms. Use the command`);
   }
   throw new Error(`${what} ended with ${endedBy}: ${written.trim()}`);
-}
-
-/** The folder that this program keeps compiled code in, so that the process starts sooner. */
-function compileCache(): { readonly NODE_COMPILE_CACHE?: string } {
-  // Node adds a folder for its version.
-  const folder = getCompileCacheDir();
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
 /** Sends the task, and resolves when the process has ended and all its output was read. */

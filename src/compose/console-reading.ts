@@ -1,11 +1,12 @@
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { QUERIES, READ_VERBS, type Reading } from '../console/reading.ts';
-import { CountersignError, type ErrorCode } from '../errors.ts';
+import { CountersignError, type ErrorCode, messageOf } from '../errors.ts';
 import type { StoreSettings } from '../settings/schema.ts';
+import { compileCacheEnv } from '../values/compile-cache.ts';
 
-/** What the thread is started with. */
+/** The first message to the process. */
 export interface ReadingData {
   readonly store: StoreSettings;
   readonly groups: ReadonlyMap<string, string>;
@@ -17,7 +18,7 @@ export interface ReadingCall {
   readonly given: readonly unknown[];
 }
 
-/** Errors would lose their class between threads. */
+/** Errors would lose their class between processes. */
 export type ReadingAnswer =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | {
@@ -29,7 +30,7 @@ export type ReadingAnswer =
       readonly data: Readonly<Record<string, unknown>>;
     };
 
-export interface ReadingThread {
+export interface ReadingProcess {
   readonly reading: Reading;
   readonly close: () => Promise<void>;
 }
@@ -39,68 +40,66 @@ const errorOf = ({ code, message, data }: Extract<ReadingAnswer, { readonly ok: 
 
 const METHODS = [...READ_VERBS, ...QUERIES] as const;
 const ENTRY = new URL('./console-reading-entry.ts', import.meta.url);
-const HEAP_MB = 256;
-/** Large, so that it is seldom collected: the threads that help with it have no lower priority. */
-const YOUNG_MB = 96;
+/**
+ * V8 collects garbage in the thread that makes it: other threads would not have its priority, and delay callbacks
+ * for milliseconds.
+ */
+const NODE_OPTIONS = ['--single-threaded', '--max-old-space-size=256', '--max-semi-space-size=32'];
 
 /**
- * Reads for the console in a thread with a handle of its own on the store, so that pages don't delay callbacks. The
- * first page starts the thread. If it ends, what it was asked rejects, and the next page starts another one.
+ * Reads for the console in a process with a handle of its own on the store, so that pages don't delay callbacks. The
+ * first page starts the process. If it ends, what it was asked rejects, and the next page starts another one.
  */
-export function createReadingThread(
+export function createReadingProcess(
   data: ReadingData,
   env: Readonly<Record<string, string | undefined>>,
   entry = ENTRY,
-): ReadingThread {
-  let worker: Worker | undefined;
+): ReadingProcess {
+  let running: ChildProcess | undefined;
   let calls = 0;
   const pending = new Map<number, PromiseWithResolvers<unknown>>();
 
-  function start(): Worker {
-    const cache = getCompileCacheDir();
-    const started = new Worker(entry, {
-      workerData: data,
-      // Node appends a folder for its version to the one that it is given.
-      env: { ...env, ...(cache !== undefined && { NODE_COMPILE_CACHE: dirname(cache) }) },
-      argv: [],
-      execArgv: [],
-      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB, maxYoungGenerationSizeMb: YOUNG_MB },
+  function start(): ChildProcess {
+    const child = fork(fileURLToPath(entry), [], {
+      execArgv: NODE_OPTIONS,
+      env: { ...env, ...compileCacheEnv() },
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
-    started.on('message', (answer: ReadingAnswer) => settle(answer));
-    started.on('error', (thrown) => end(started, thrown instanceof Error ? thrown.message : String(thrown)));
-    started.on('exit', () => end(started, 'it ended'));
-    started.unref();
-    return started;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the entry sends nothing else
+    child.on('message', (message) => settle(message as ReadingAnswer));
+    child.on('error', (thrown) => end(child, messageOf(thrown)));
+    child.on('exit', (code, signal) => end(child, `it ended with ${signal ?? `exit code ${code}`}`));
+    send(child, data);
+    child.unref();
+    child.channel?.unref();
+    return child;
   }
 
   function settle(answer: ReadingAnswer): void {
     const call = pending.get(answer.id);
     pending.delete(answer.id);
-    if (pending.size === 0) worker?.unref();
     if (answer.ok) call?.resolve(answer.value);
     else call?.reject(errorOf(answer));
   }
 
-  function end(ended: Worker, because: string): void {
-    if (worker !== ended) return;
-    worker = undefined;
+  function end(ended: ChildProcess, because: string): void {
+    if (running !== ended) return;
+    running = undefined;
     const stopped = new CountersignError(
       'STORE_UNREACHABLE',
-      `the thread that reads for the console stopped (${because}). Try again`,
+      `the process that reads for the console stopped (${because}). Try again`,
     );
     for (const call of pending.values()) call.reject(stopped);
     pending.clear();
   }
 
   function ask(method: ReadingCall['method'], given: readonly unknown[]): Promise<unknown> {
-    worker ??= start();
+    running ??= start();
     const id = ++calls;
     const call = Promise.withResolvers<unknown>();
     pending.set(id, call);
-    worker.ref();
-    // A thread has no origin, as a window would have.
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin
-    worker.postMessage({ id, method, given } satisfies ReadingCall);
+    send(running, { id, method, given });
     return call.promise;
   }
 
@@ -110,12 +109,21 @@ export function createReadingThread(
   ]);
   return {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the entry answers with what they return
-    reading: Object.fromEntries(methods) as unknown as ReadingThread['reading'],
+    reading: Object.fromEntries(methods) as unknown as Reading,
     async close() {
-      const closing = worker;
+      const closing = running;
       if (closing === undefined) return;
       end(closing, 'the service stops');
-      await closing.terminate();
+      const ended = once(closing, 'exit');
+      closing.ref();
+      closing.kill('SIGKILL');
+      // A process that could not be started does not exit.
+      await ended.catch(() => undefined);
     },
   };
+}
+
+/** What can't be sent is rejected when the process ends. */
+function send(to: ChildProcess, message: ReadingData | ReadingCall): void {
+  to.send(message, () => undefined);
 }

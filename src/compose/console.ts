@@ -109,18 +109,18 @@ export async function openConsole(
     readonly checks: CandidateProcesses;
   },
 ): Promise<Console> {
-  const [{ createPages }, { createQueries, queried }, { createReadingThread }] = await Promise.all([
+  const [{ createPages }, { createQueries, queried }, { createReadingProcess }] = await Promise.all([
     import('../console/pages.ts'),
     import('../console/queries.ts'),
     import('./console-reading.ts'),
   ]);
-  const thread = createReadingThread({ store: settings.store, groups: groupsOf(settings) }, env);
+  const readingProcess = createReadingProcess({ store: settings.store, groups: groupsOf(settings) }, env);
   const queries = createQueries();
   return {
     parts: {
       ...createPages({
         store,
-        reading: queried(thread.reading, queries),
+        reading: queried(readingProcess.reading, queries),
         readiness,
         activity,
         simulate,
@@ -147,7 +147,7 @@ export async function openConsole(
     },
     async close() {
       await checks.stop();
-      await thread.close();
+      await readingProcess.close();
     },
   };
 }

@@ -16,7 +16,7 @@ import {
 import { type State, stateOf } from '../reconcile/state.ts';
 
 /*
- * What pages show of a reconciliation. Pages need little of the records, so only that is passed between threads.
+ * What pages show of a reconciliation. Pages need little of the records, so only that is passed between processes.
  */
 
 /** A page of the days, newest first, and where the reconciliation stands. */

@@ -87,7 +87,7 @@ describe('the records that pages show', () => {
 });
 
 describe('a reconciliation of as many bytes as a page reads', () => {
-  it('is read within the memory of the thread, and little of it is passed on', async () => {
+  it('is read within the memory of its process, and little of it is passed on', async () => {
     const directory = folder();
     const bytes = writeRuns(directory, 60, 900);
     expect(bytes).toBeGreaterThan(31_000_000);
@@ -128,7 +128,7 @@ describe('the page of the journal', () => {
       .toBe(true);
   });
 
-  it('reads no record itself: all it shows comes from the thread', async () => {
+  it('reads no record itself: all it shows comes from the process that reads', async () => {
     const directory = folder();
     writeRuns(directory, 2, 3);
     const reconciled = createReconciled();

@@ -1,9 +1,10 @@
+import { constants, setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /*
- * Somebody who clicks through the console, in a process of their own: a browser takes nothing from who sends the
- * callbacks. It says `begun` after one round of all pages, and sends the times of the pages since then when it is told
- * to stop.
+ * Somebody who clicks through the console, in a process of the lowest priority: a browser is on another machine, and
+ * takes nothing from the service, nor from who sends the callbacks. The process says `begun` after one round of all
+ * pages. When it is told to stop, it sends the times of the pages since then.
  */
 
 /** As somebody does who looks at a page before the next click. */
@@ -37,6 +38,7 @@ const stopped = new AbortController();
 process.once('message', () => stopped.abort());
 
 const clicks: Click[] = [];
+setPriority(constants.priority.PRIORITY_LOW);
 for (let click = 0; !stopped.signal.aborted; click++) {
   const page = PAGES[click % PAGES.length] ?? '/';
   const order = Math.floor((Number(decisions) * ((click * 7) % 100)) / 100);

@@ -120,7 +120,9 @@ async function fillStore(): Promise<void> {
 async function measured(clicks: boolean): Promise<Measured> {
   const agent = new Agent({ keepAlive: true });
   const callbacks: number[] = [];
-  const clicker = clicks ? fork(CLICKS, [service.ops, String(decisions)]) : undefined;
+  const clicker = clicks
+    ? fork(CLICKS, [service.ops, String(decisions)], { execArgv: ['--single-threaded'] })
+    : undefined;
   if (clicker !== undefined) await once(clicker, 'message');
   const pending: Promise<void>[] = [];
   const startedMs = performance.now();
@@ -179,7 +181,10 @@ function print(quiet: readonly Measured[], clicked: readonly Measured[]): void {
     ['somebody clicks', clicked],
   ] as const) {
     const at = (share: number): number => median(of.map(({ callbacks }) => quantile(callbacks, share)));
-    lines.push(`${name.padEnd(60)} p50 ${ms(at(0.5))}  p95 ${ms(at(0.95))}  p99 ${ms(at(0.99))}`);
+    const rounds99 = of.map(({ callbacks }) => quantile(callbacks, 0.99).toFixed(1)).join(' ');
+    lines.push(
+      `${name.padEnd(60)} p50 ${ms(at(0.5))}  p95 ${ms(at(0.95))}  p99 ${ms(at(0.99))} of ${rounds99}`,
+    );
   }
   lines.push('');
   const times = new Map<string, number[]>();

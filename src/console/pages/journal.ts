@@ -27,7 +27,7 @@ import type { ReconciledDays, ReconciledItem, ReconciledRun } from '../reconcile
 
 export interface JournalParts {
   readonly store: Pick<Store, 'record' | 'entries'>;
-  /** In a thread of its own: records of reconciliations may have many megabytes. */
+  /** In a process of its own: records of reconciliations may have many megabytes. */
   readonly reading: Pick<
     Reading,
     'entries' | 'journalSize' | 'reconciledDays' | 'reconciledRun' | 'closableException'

@@ -23,7 +23,7 @@ import type { Reading } from '../reading.ts';
 
 export interface PricesParts {
   readonly store: Pick<Store, 'changePrices' | 'prices' | 'priceHistory'>;
-  /** In a thread of its own. */
+  /** In a process of its own. */
   readonly reading: Pick<Reading, 'priceChanges'>;
   /** Called after each change. Prices are in no journal, so the log must have it. */
   readonly onPricesChanged: (change: {

@@ -1,7 +1,6 @@
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { CountersignError, type ErrorCode, messageOf } from '../../errors.ts';
+import { compileCacheEnv } from '../../values/compile-cache.ts';
 import type { Retention } from '../retention.ts';
 import type { Identity } from './database.ts';
 import type { Batch } from './engine.ts';
@@ -93,13 +92,6 @@ export function startWriterThread(data: WriterData, onEnd: () => void, entry = E
       await worker.terminate();
     },
   };
-}
-
-/** The thread uses this process' compile cache, if there is one: it then starts in a third of the time. */
-function compileCacheEnv(): Readonly<Record<string, string>> {
-  const folder = getCompileCacheDir();
-  // Node appends a folder for its version to the one that it is given.
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
 
 /** What the thread sends: `ready` once, then a result for each batch, in order. */
