@@ -24,7 +24,10 @@ process.once('message', (data: ReadingData) => {
     const opened = (opening ??= openReading(data));
     // The next call tries again.
     opened.catch(() => (opening = undefined));
-    void answered(opened, call).then((answer) => process.send?.(answer));
+    // Nobody waits for an answer once the service has gone.
+    void answered(opened, call).then((answer) =>
+      process.send?.(answer, undefined, undefined, () => undefined),
+    );
   });
 });
 

@@ -123,7 +123,7 @@ export function createReadingProcess(
   };
 }
 
-/** What can't be sent is rejected when the process ends. */
+/** A call that can't be sent is rejected when the process ends. */
 function send(to: ChildProcess, message: ReadingData | ReadingCall): void {
   to.send(message, () => undefined);
 }
