@@ -15,6 +15,7 @@ const SECRETS_POLL_MS = 1000;
 /** Where cores are few, callbacks come first. */
 const PRIORITY = 19;
 
+const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
 setPriority(PRIORITY);
 process.once('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
@@ -32,7 +33,6 @@ process.once('message', (data: ReadingData) => {
 });
 
 async function openReading({ store: settings, groups }: ReadingData): Promise<Reading> {
-  const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
   const store = await openStore(settings, read, systemClock, { as: 'background', groups });
   return createReading(store, (source) => groups.get(source));
 }

@@ -44,7 +44,7 @@ const ENTRY = new URL('./console-reading-entry.ts', import.meta.url);
  * V8 collects garbage in the thread that makes it: other threads would not have its priority, and delay callbacks
  * for milliseconds.
  */
-const NODE_OPTIONS = ['--single-threaded', '--max-old-space-size=256', '--max-semi-space-size=32'];
+const NODE_FLAGS = ['--single-threaded', '--max-old-space-size=256', '--max-semi-space-size=32'];
 
 /**
  * Reads for the console in a process with a handle of its own on the store, so that pages don't delay callbacks. The
@@ -61,7 +61,7 @@ export function createReadingProcess(
 
   function start(): ChildProcess {
     const child = fork(fileURLToPath(entry), [], {
-      execArgv: NODE_OPTIONS,
+      execArgv: NODE_FLAGS,
       env: { ...env, ...compileCacheEnv() },
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

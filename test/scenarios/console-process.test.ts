@@ -60,7 +60,7 @@ it.runIf(process.platform === 'linux')(
 );
 
 it.runIf(process.platform === 'linux')(
-  'a signal to all processes of a service does not end the one that reads, but its own end costs one page at most',
+  'a signal to all processes of a service does not end the one that reads, and once it has ended, another one starts',
   async () => {
     const service = await started();
     expect(await statusOfPage(service)).toBe(200);
