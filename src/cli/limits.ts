@@ -32,19 +32,13 @@ export const limitsShow: CommandRow = {
       store.health(),
     ]);
     const parts = { store, release, prices, groupOf: (source: string) => groups.get(source), nowMs };
-    const found = await limitsInUse(parts, { sources, entries });
-    const limits = found.limits.filter(isOf(call.option('rule'))).slice(0, shown);
-    session.print(limitsText(limits, found), limits.map(limitJson));
+    const found = await limitsInUse(parts, { sources, entries, rule: call.option('rule'), most: shown });
+    session.print(limitsText(found), found.limits.map(limitJson));
     return 0;
   },
 };
 
-const isOf =
-  (rule: string | undefined) =>
-  (limit: LimitUse): boolean =>
-    rule === undefined || rule === limit.policy || rule === `${limit.policy}/${limit.rule}`;
-
-function limitsText(limits: readonly LimitUse[], { looked, sinceMs }: LimitsInUse): string {
+function limitsText({ limits, looked, sinceMs }: LimitsInUse): string {
   const from = sinceMs === undefined ? '' : `, the oldest of ${isoTime(sinceMs)}`;
   const about = `From ${counted(looked, 'entry', 'entries')} of the journal${from}.`;
   if (limits.length === 0) return `No limit over time counts these callbacks. ${about}`;

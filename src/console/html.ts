@@ -16,7 +16,7 @@ export type Renderable = Html | string | number | bigint | false | undefined | r
  * all attributes with quotes. A value must not be the start of a URL: build links with `link`.
  */
 export function html(parts: TemplateStringsArray, ...values: readonly Renderable[]): Html {
-  return { [MARKUP]: parts.map((part, at) => `${part}${render(values[at])}`).join('') };
+  return { [MARKUP]: parts.reduce((markup, part, at) => `${markup}${part}${render(values[at])}`, '') };
 }
 
 export const markupOf = (content: Html): string => content[MARKUP];
@@ -53,8 +53,12 @@ export function withQuery(path: string, query: Readonly<Record<string, string | 
 function render(value: Renderable): string {
   if (value === undefined || value === false) return '';
   if (typeof value === 'object') return MARKUP in value ? value[MARKUP] : value.map(render).join('');
-  return escapeMarkup(escapeControls(String(value), codePointText));
+  const text = String(value);
+  return PLAIN.test(text) ? text : escapeMarkup(escapeControls(text, codePointText));
 }
+
+/** Printable ASCII without what `ESCAPES` has: most values need no more. */
+const PLAIN = /^[ !#-%(-;=?-~]*$/;
 
 const codePointText = (codePoint: number): string =>
   codePoint === 10 || codePoint === 9 ? ' ' : `⟨U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}⟩`;

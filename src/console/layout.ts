@@ -168,13 +168,13 @@ export function table(
   </div>`;
 }
 
-/** Words of up to so many characters are never broken. */
-const WORD_CHARACTERS = 26;
+/** Words of up to 26 characters are never broken. */
+const LONG_WORD = /[^\s-]{27}/;
 
 /** Whether the words of a cell may keep their length, because none of them makes a table too wide. */
 function hasShortWords(value: Html | string | number): boolean {
   const text = typeof value === 'object' ? markupOf(value).replaceAll(/<[^>]*>/g, ' ') : String(value);
-  return text.split(/[\s-]+/).every((word) => word.length <= WORD_CHARACTERS);
+  return !LONG_WORD.test(text);
 }
 
 /** What is shown of it is nothing. */

@@ -91,8 +91,8 @@ export function queried(reading: Reading, { inTurn }: Queries): Reading {
     search: (query, bounds) => inTurn(() => reading.search(query, bounds)),
     about: (source, subject, most) => inTurn(() => reading.about(source, subject, most)),
     transaction: (entry) => inTurn(() => reading.transaction(entry)),
-    limits: (sources, bounds) => inTurn(() => reading.limits(sources, bounds)),
-    limitsOf: (entries) => inTurn(() => reading.limitsOf(entries)),
+    limits: (query, bounds) => inTurn(() => reading.limits(query, bounds)),
+    limitsOf: (entries, wanted) => inTurn(() => reading.limitsOf(entries, wanted)),
     listValues: (list, contains, rows, bounds) =>
       inTurn(() => reading.listValues(list, contains, rows, bounds)),
     listed: (list, wanted) => inTurn(() => reading.listed(list, wanted)),

@@ -8,6 +8,8 @@ import {
   type LimitUse,
   type LimitsInUse,
   type LimitsParts,
+  type LimitsQuery,
+  type LimitsWanted,
   limitsInUse,
   limitsOfEntries,
 } from '../simulation/limits.ts';
@@ -87,9 +89,12 @@ export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
   /** See recordedTransaction. Policies that are no longer in force are compiled again. */
   transaction(entry: JournalEntry): Promise<RecordedTransaction | undefined>;
   /** The limits in use under the policies in force. `bounds.most` is for each source. */
-  limits(sources: readonly string[], bounds: Bounds): Promise<LimitsInUse>;
+  limits(query: Omit<LimitsQuery, 'entries' | 'isOver'>, bounds: Bounds): Promise<LimitsInUse>;
   /** The limits that these entries count in under the policies in force, the fullest first. */
-  limitsOf(entries: readonly Pick<JournalEntry, 'source' | 'id'>[]): Promise<readonly LimitUse[]>;
+  limitsOf(
+    entries: readonly Pick<JournalEntry, 'source' | 'id'>[],
+    wanted: LimitsWanted,
+  ): Promise<readonly LimitUse[]>;
   /** The first `rows` entries of a list that contain a text, in the order of the store. */
   listValues(
     list: { readonly source: string; readonly list: string },
@@ -144,14 +149,12 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     about: async (source, subject, most) =>
       (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
     transaction: (decided) => recordedTransaction(decided, (revision) => storedRelease(store, revision)),
-    limits: async (sources, { most, ...bounds }) =>
-      limitsInUse(await limitsParts(), { sources, entries: most, isOver: paceOf(bounds) }),
-    async limitsOf(wanted) {
-      const found = await Promise.all(wanted.map(({ source, id }) => store.entry(source, id)));
-      return limitsOfEntries(
-        await limitsParts(),
-        found.filter((each) => each !== undefined),
-      );
+    limits: async (query, { most, ...bounds }) =>
+      limitsInUse(await limitsParts(), { ...query, entries: most, isOver: paceOf(bounds) }),
+    async limitsOf(of, wanted) {
+      const found = await Promise.all(of.map(({ source, id }) => store.entry(source, id)));
+      const known = found.filter((each) => each !== undefined);
+      return limitsOfEntries(await limitsParts(), known, wanted);
     },
     listValues: (list, contains, rows, bounds) => listValues(store, list, { contains, rows, bounds }),
     listed: (list, wanted) => listed(store, list, wanted),

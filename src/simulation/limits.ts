@@ -10,6 +10,7 @@ import type { Release } from '../policy/release.ts';
 import { pagedEntries } from '../store/record.ts';
 import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
 import type { Amount } from '../values/amount.ts';
+import { toComparable } from '../values/comparable.ts';
 import { readMembers } from '../values/members.ts';
 
 /*
@@ -37,15 +38,28 @@ export interface LimitUse {
   readonly next: { readonly atMs: number; readonly amount: Amount } | undefined;
 }
 
+/** Which of the limits to return. */
+export interface LimitsWanted {
+  /** Only those of a policy (`POLICY`) or of a rule (`POLICY/RULE`). */
+  readonly rule?: string | undefined;
+  /** Only those that count by this value, such as a user or an address. */
+  readonly value?: string | undefined;
+  /** At most so many, the fullest. */
+  readonly most: number;
+}
+
 export interface LimitsInUse {
   /** The fullest first. */
   readonly limits: readonly LimitUse[];
+  /** How many limits the entries count in, and how many of those were wanted. */
+  readonly found: number;
+  readonly wanted: number;
   /** How many entries of the journals were looked at, and the oldest of them. */
   readonly looked: number;
   readonly sinceMs: number | undefined;
 }
 
-export interface LimitsQuery {
+export interface LimitsQuery extends LimitsWanted {
   readonly sources: readonly string[];
   /** How many of the newest entries of each source to look at. */
   readonly entries: number;
@@ -88,17 +102,18 @@ export async function limitsInUse(parts: LimitsParts, query: LimitsQuery): Promi
       if (seen.size % IN_A_ROW === 0) await setImmediate();
     }
   }
-  return { limits: await found.limits(), looked, sinceMs };
+  return { ...(await found.limits(query)), looked, sinceMs };
 }
 
 /** The limits that these entries count in, as they are now, the fullest first. Writes nothing. */
 export async function limitsOfEntries(
   parts: LimitsParts,
   entries: readonly JournalEntry[],
+  wanted: LimitsWanted,
 ): Promise<readonly LimitUse[]> {
   const found = createFinds(parts);
   for (const entry of entries) found.add(entry);
-  return found.limits();
+  return (await found.limits(wanted)).limits;
 }
 
 /** The counts of some entries, each once. */
@@ -111,8 +126,18 @@ function createFinds(parts: LimitsParts) {
         found.set(`${group === undefined ? source : ''} ${each.claim.key} ${policy}/${rule}`, each);
       }
     },
-    limits: async (): Promise<LimitUse[]> => (await usesOf(parts, [...found.values()])).sort(byFullness),
+    async limits(query: LimitsWanted): Promise<Pick<LimitsInUse, 'limits' | 'found' | 'wanted'>> {
+      const wanted = [...found.values()].filter(({ use }) => isWanted(use, query));
+      const limits = (await usesOf(parts, wanted)).sort(byFullness).slice(0, query.most);
+      return { limits, found: found.size, wanted: wanted.length };
+    },
   };
+}
+
+function isWanted({ policy, rule, by }: Found['use'], wanted: LimitsWanted): boolean {
+  const { rule: name = policy, value } = wanted;
+  if (name !== policy && name !== `${policy}/${rule}`) return false;
+  return value === undefined || Object.values(by).some((each) => toComparable(each) === toComparable(value));
 }
 
 /** What a callback counts in under the policies in force, whatever else they say of it. */

@@ -21,7 +21,10 @@ it('reads what the service has written, with exact amounts', async () => {
   await service.pay({ appOrderId: '1', orderAmount: least });
   const [entry] = await reader.reading.entries({ source: 'shop', limit: 1 });
   expect(entry).toEqual((await service.store.entries({ source: 'shop', limit: 1 }))[0]);
-  const { limits } = await reader.reading.limits(['shop'], { most: 10, least: 10, ms: 1000 });
+  const { limits } = await reader.reading.limits(
+    { sources: ['shop'], most: 5 },
+    { most: 10, least: 10, ms: 1000 },
+  );
   expect(limits).toMatchObject([{ rule: 'window-limit#2', used: 1n }]);
 });
 

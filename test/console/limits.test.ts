@@ -66,6 +66,29 @@ describeOnBothStores('the limits', (host) => {
     return text;
   }
 
+  it('are the fullest 50 of those that are asked for', async () => {
+    const console = await startTestConsole({ policies }, (options) => host.start(options));
+    await console.cosign('/cosigner/withdraw', transfer({ request_id: 'w-1', amount: '9', to: TO }));
+    const users = Array.from({ length: 60 }, (_, at) => 70_001 + at);
+    const paid = users.map((user, at) =>
+      console.pay({ appOrderId: `o-${user}`, orderAmount: String(at + 1), userId: String(user) }),
+    );
+    expect(new Set(await Promise.all(paid))).toEqual(new Set(['SUCCESS']));
+    const all = await console.get('/console/limits', READER);
+    expect(all.text).toContain('61 limits, found by the newest 61 entries');
+    expect(all.text).toContain('The fullest 50 of 61 are shown');
+    expect(usedIn(all.text)).toEqual(['9', ...users.map((_, at) => String(60 - at)).slice(0, 49)]);
+    const ofRule = await console.get('/console/limits?rule=users', READER);
+    expect(ofRule.text).toContain('The fullest 50 of 60 are shown');
+    expect(usedIn(ofRule.text)).toEqual(users.map((_, at) => String(60 - at)).slice(0, 50));
+    const ofAddresses = await console.get('/console/limits?rule=addresses/window-limit%231', READER);
+    expect(ofAddresses.text).not.toContain('are shown');
+    expect(usedIn(ofAddresses.text)).toEqual(['9']);
+  });
+
+  const usedIn = (text: string): readonly string[] =>
+    [...text.matchAll(/data-label="Used"[^>]*><div>([^<]*)</g)].map(([, used = '']) => used);
+
   it('begin nowhere else than where a search of this store was', async () => {
     const console = await startTestConsole({ policies }, (options) => host.start(options));
     const { status, text } = await console.get('/console/limits?value=1&after=e30');

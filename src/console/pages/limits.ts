@@ -1,8 +1,7 @@
 import { START } from '../../journal/cursor.ts';
-import { type LimitUse, type LimitsInUse, percentOf } from '../../simulation/limits.ts';
+import { type LimitUse, type LimitsInUse, type LimitsWanted, percentOf } from '../../simulation/limits.ts';
 import type { Lockout, Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
-import { toComparable } from '../../values/comparable.ts';
 import { counted } from '../../values/text.ts';
 import { continued, searchFrom, stepIn } from '../continued.ts';
 import { choiceField, oneOf, reasonIn, textField, written } from '../fields.ts';
@@ -27,7 +26,7 @@ export interface LimitsPageParts {
   readonly sources: readonly { readonly name: string }[];
 }
 
-const ROWS = 100;
+const ROWS = 50;
 /** The page looks at so many entries of each source, for so long in all; at some of them in any case. */
 const LOOKED = { most: 500, least: 100, ms: 100 };
 const LOCKOUTS_MAX = 100;
@@ -50,14 +49,14 @@ async function show({ reading, sources }: LimitsPageParts, { query, person }: Pa
   const chosen = oneOf(query, 'source', names);
   const shown = chosen === undefined ? names : [chosen];
   const [rule, value] = [written(query, 'rule'), written(query, 'value')];
+  const wanted = { rule, value, most: ROWS };
   const [recent, locked, search] = await Promise.all([
-    reading.limits(shown, LOOKED),
+    reading.limits({ ...wanted, sources: shown }, LOOKED),
     reading.lockedOut(shown, LOCKOUTS_MAX),
-    value === undefined ? undefined : searched(reading, shown, value, query),
+    value === undefined ? undefined : searched(reading, shown, { ...wanted, value }, query),
   ]);
-  const all = search === undefined ? recent.limits : eachOnce([...search.limits, ...recent.limits]);
-  const matching = all.filter((limit) => isOf(limit, rule, value));
-  const goesOn = matching.length === 0 && search?.next !== undefined;
+  const limits = search === undefined ? recent.limits : eachOnce([...search.limits, ...recent.limits]);
+  const goesOn = limits.length === 0 && search?.next !== undefined;
   const more =
     goesOn &&
     continued({
@@ -71,8 +70,8 @@ async function show({ reading, sources }: LimitsPageParts, { query, person }: Pa
     title: 'Limits',
     ...(more && more.refresh),
     content: html`${searchForm(query, names)}${lockoutsCard(locked, person)}
-      ${more ? more.content : limitsTable(matching, nothingOf(rule, value))}
-      <p class="hint">${USED} ${value === undefined && lookedAt(recent, matching.length)}</p>`,
+      ${more ? more.content : limitsTable(limits, nothingOf(rule, value))}
+      <p class="hint">${USED} ${value === undefined && lookedAt(recent)}</p>`,
   };
 }
 
@@ -86,7 +85,7 @@ interface Searched {
 async function searched(
   reading: LimitsPageParts['reading'],
   sources: readonly string[],
-  party: string,
+  wanted: LimitsWanted & { readonly value: string },
   query: URLSearchParams,
 ): Promise<Searched> {
   const { entries, next, lookedAtMs } = await searchFrom(
@@ -96,12 +95,12 @@ async function searched(
       newestFirst: true,
       period: {},
       cursor: written(query, 'after') ?? START,
-      filter: { party },
+      filter: { party: wanted.value },
       limit: CALLBACKS_OF_VALUE,
     },
     SEARCHED,
   );
-  return { limits: await reading.limitsOf(entries), next, lookedAtMs };
+  return { limits: await reading.limitsOf(entries, wanted), next, lookedAtMs };
 }
 
 /** The fullest first. */
@@ -110,16 +109,6 @@ function eachOnce(limits: readonly LimitUse[]): readonly LimitUse[] {
     JSON.stringify([group === undefined ? source : ['group', group], policy, rule, by, window]);
   const once = new Map(limits.map((limit) => [nameOf(limit), limit]));
   return [...once.values()].sort((a, b) => percentOf(b) - percentOf(a));
-}
-
-function isOf(
-  { policy, rule, by }: LimitUse,
-  wantedRule: string | undefined,
-  value: string | undefined,
-): boolean {
-  const isRule = wantedRule === undefined || wantedRule === policy || wantedRule === `${policy}/${rule}`;
-  const wanted = value === undefined ? undefined : toComparable(value);
-  return isRule && (wanted === undefined || Object.values(by).some((each) => toComparable(each) === wanted));
 }
 
 function nothingOf(rule: string | undefined, value: string | undefined): string {
@@ -174,11 +163,11 @@ function limitRow(limit: LimitUse): readonly (Html | string)[] {
   ];
 }
 
-function lookedAt({ looked, sinceMs, limits }: LimitsInUse, matching: number): Html {
-  const more = matching > ROWS ? ` The fullest ${ROWS} of ${matching} are shown.` : '';
+function lookedAt({ looked, sinceMs, limits, found, wanted }: LimitsInUse): Html {
+  const more = wanted > limits.length ? ` The fullest ${limits.length} of ${wanted} are shown.` : '';
   if (sinceMs === undefined) return html`The journal has no callbacks yet.`;
-  return html`${counted(limits.length, 'limit')}, found by the newest ${counted(looked, 'entry', 'entries')}
-  of the journal, back to ${instant(sinceMs)}.${more} Search for a user or an address to find what was counted
+  return html`${counted(found, 'limit')}, found by the newest ${counted(looked, 'entry', 'entries')} of the
+  journal, back to ${instant(sinceMs)}.${more} Search for a user or an address to find what was counted
   earlier.`;
 }
 
