@@ -8,38 +8,44 @@ import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
 import { startRedisServer } from '../../test/redis-server.ts';
+import { commandLine, wholeNumber } from '../command-line.ts';
 import { type Posted, createSender } from './callbacks.ts';
 import type { Click } from './clicks.ts';
 import { load } from './load.ts';
 import { APP_KEY, FEW_RULES, SECRET } from './policies.ts';
-
-/*
- * `npm run bench:console`: how fast the console's pages are on a full store, and whether callbacks are slower while
- * somebody clicks.
- */
 
 const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 const FILLED_AT_ONCE = 20_000;
 const CONNECTIONS = 32;
 const CLICKS = fileURLToPath(new URL('clicks.ts', import.meta.url));
 
-const { values: options } = parseArgs({
-  options: {
-    store: { type: 'string', default: 'embedded' },
-    decisions: { type: 'string', default: '1000000' },
-    rate: { type: 'string', default: '300' },
-    seconds: { type: 'string', default: '20' },
-    rounds: { type: 'string', default: '3' },
-  },
-});
-
-function wholeNumber(name: 'decisions' | 'rate' | 'seconds' | 'rounds'): number {
-  const text = options[name];
-  if (/^[1-9]\d{0,7}$/.test(text)) return Number(text);
-  throw new Error(`--${name} ${text} is no whole number above zero: write digits, such as --${name} 10`);
+interface Options {
+  readonly store: 'embedded' | 'redis';
+  readonly decisions: number;
+  readonly rate: number;
+  readonly seconds: number;
+  readonly rounds: number;
 }
+
+const COUNT = wholeNumber({ least: 1, most: 99_999_999 });
+const options = commandLine(
+  'bench:console',
+  "Measures the console's pages on a full store, and callbacks alone and while somebody clicks.",
+  '--store redis --decisions 100000',
+)
+  .addOption(
+    new Option('--store <name>', 'where the decisions are')
+      .choices(['embedded', 'redis'])
+      .default('embedded'),
+  )
+  .option('--decisions <number>', 'how many are in the store', COUNT, 1_000_000)
+  .option('--rate <number>', 'callbacks a second', COUNT, 300)
+  .option('--seconds <number>', 'of each half of a round', COUNT, 20)
+  .option('--rounds <number>', 'how often callbacks are sent alone, then with clicks', COUNT, 3)
+  .parse()
+  .opts<Options>();
 
 interface Measured {
   /** In milliseconds. */
@@ -47,8 +53,7 @@ interface Measured {
   readonly clicks: readonly Click[];
 }
 
-const decisions = wholeNumber('decisions');
-const [rate, seconds, rounds] = [wholeNumber('rate'), wholeNumber('seconds'), wholeNumber('rounds')];
+const { decisions, rate, seconds, rounds } = options;
 const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-console-'));
 const redis = options.store === 'redis' ? await startRedisServer() : undefined;
 const service = await startService(redis?.url ?? `embedded:${join(folder, 'store.db')}`);

@@ -1,5 +1,4 @@
-import { parseArgs } from 'node:util';
-import { messageOf } from '../../src/errors.ts';
+import { commandLine, wholeNumber } from '../command-line.ts';
 import { measureAgainst } from './against.ts';
 import { type Posted, type Sending, createSender } from './callbacks.ts';
 import { evaluationTimes } from './evaluation.ts';
@@ -10,32 +9,36 @@ import { type Stage, createStage } from './stage.ts';
 import { startTimes } from './start.ts';
 import { type Row, comparedText, comparedTo, resultsText, table } from './table.ts';
 
-const HELP = `Usage: npm run bench -- [options]
-
-Measures the service beside the least that a receiver must do, the floor. tools/bench/README.md says how.
-
-Options:
-  --rounds <number>     rounds of each program (default: 3)
-  --callbacks <number>  callbacks of each round (default: 8000)
-  --only <text>         only the rows whose names contain it, and the floor
-  --no-growth           not how the time grows with the number of rules and entries
-  --against <folder>    only compare this checkout with the one in the folder, in turns
-  --starts <number>     with --against, how often both are started, each first in turn (default: 4)
-  --bursts <number>     with --against, the turns of each checkout after each start (default: 10)
-  --json                print the results as JSON
-  --help                show this
-
-Example:
-  npm run bench -- --rounds 1 --only embedded
-`;
-
-const options = readOptions();
-if (options.help) {
-  process.stdout.write(HELP);
-  process.exit();
+interface Options {
+  readonly rounds: number;
+  readonly callbacks: number;
+  readonly only?: string;
+  readonly growth: boolean;
+  readonly against?: string;
+  readonly starts: number;
+  readonly bursts: number;
+  readonly json?: boolean;
 }
-const ROUNDS = Number(options.rounds);
-const CALLBACKS = Number(options.callbacks);
+
+const COUNT = wholeNumber({ least: 1, most: 1_000_000 });
+const options = commandLine(
+  'bench',
+  'Measures the service beside the least that a receiver must do, the floor. tools/bench/README.md says how.',
+  '--rounds 1 --only embedded',
+)
+  .option('--rounds <number>', 'rounds of each program', COUNT, 3)
+  .option('--callbacks <number>', 'callbacks of each round', COUNT, 8000)
+  .option('--only <text>', 'only the rows whose names contain it, and the floor')
+  .option('--no-growth', 'not how the time grows with the number of rules and entries')
+  .option('--against <folder>', 'only compare this checkout with the one in the folder, in turns')
+  .option('--starts <number>', 'with --against, how often both are started, each first in turn', COUNT, 4)
+  .option('--bursts <number>', 'with --against, the turns of each checkout after each start', COUNT, 10)
+  .option('--json', 'print the results as JSON')
+  .parse()
+  .opts<Options>();
+const ROUNDS = options.rounds;
+const CALLBACKS = options.callbacks;
+const { only = '' } = options;
 /**
  * Sent first to each new process, uncounted: the first ten thousand or so run unoptimised, and more so the
  * more rules there are.
@@ -61,45 +64,16 @@ try {
   const rows = await measureLoads(stage);
   const growth = options.growth ? await measureGrowth(stage) : [];
   const evaluation = evaluationTimes();
-  const starts = 'start'.includes(options.only) ? await startTimes(stage) : [];
+  const starts = 'start'.includes(only) ? await startTimes(stage) : [];
   const results = { rows, growth, evaluation, starts, marks: marksOf(rows, growth, starts) };
   process.stdout.write(options.json ? `${JSON.stringify(results, undefined, 2)}\n` : resultsText(results));
 } finally {
   await stage.clear();
 }
 
-/** Ends the process with code 2 if an option is unknown. */
-function readOptions() {
-  try {
-    const { values } = parseArgs({
-      options: {
-        json: { type: 'boolean', default: false },
-        rounds: { type: 'string', default: '3' },
-        callbacks: { type: 'string', default: '8000' },
-        only: { type: 'string', default: '' },
-        growth: { type: 'boolean', default: true },
-        against: { type: 'string' },
-        starts: { type: 'string', default: '4' },
-        bursts: { type: 'string', default: '10' },
-        help: { type: 'boolean', default: false },
-      },
-      allowNegative: true,
-    });
-    return values;
-  } catch (thrown) {
-    process.stderr.write(`${messageOf(thrown)}\n\n${HELP}`);
-    return process.exit(2);
-  }
-}
-
 async function compareCheckouts(checkout: string): Promise<void> {
-  const { only } = options;
-  const sizes = {
-    starts: Number(options.starts),
-    bursts: Number(options.bursts),
-    burst: BURST,
-    warmUp: WARM_UP_AGAINST,
-  };
+  const { starts, bursts } = options;
+  const sizes = { starts, bursts, burst: BURST, warmUp: WARM_UP_AGAINST };
   const pairs = await measureAgainst({ checkout, sender, only, ...sizes, report });
   const text = pairs.map(comparedText).join('\n');
   process.stdout.write(options.json ? `${JSON.stringify(pairs, undefined, 2)}\n` : text);
@@ -112,7 +86,7 @@ async function compareCheckouts(checkout: string): Promise<void> {
 async function measureLoads(on: Stage): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const { connections, programs } of LOADS) {
-    const chosen = programs.filter((each) => each === FLOOR || each.name.includes(options.only));
+    const chosen = programs.filter((each) => each === FLOOR || each.name.includes(only));
     const callbacks = connections === 1 ? Math.ceil(CALLBACKS / 4) : CALLBACKS;
     rows.push(...(await inTurn(on, chosen, connections, callbacks)));
   }
@@ -122,7 +96,7 @@ async function measureLoads(on: Stage): Promise<readonly Row[]> {
 async function measureGrowth(on: Stage): Promise<readonly Row[]> {
   const rows: Row[] = [];
   for (const { of, programs } of GROWTHS) {
-    if (of.includes(options.only)) rows.push(...(await inTurn(on, programs, CONNECTIONS, CALLBACKS)));
+    if (of.includes(only)) rows.push(...(await inTurn(on, programs, CONNECTIONS, CALLBACKS)));
   }
   return rows;
 }

@@ -1,4 +1,5 @@
-import { parseArgs } from 'node:util';
+import { Option } from 'commander';
+import { commandLine, minutesOf, wholeNumber } from '../command-line.ts';
 import { isBroken } from './auditor.ts';
 import { type Report, reportOf, textOf } from './report.ts';
 import { type Run, type RunOptions, run } from './run.ts';
@@ -9,24 +10,6 @@ import { startLosing } from './topologies/loss.ts';
 import { startSentinel, startSpare } from './topologies/sentinel.ts';
 import { startSingle } from './topologies/single.ts';
 import type { Topology } from './topology.ts';
-
-/*
- * npm run chaos -- [--only single|sentinel|spare|cluster|embedded|loss] [--minutes 8.5] [--seed NUMBER]
- * [--json]
- *
- * Real receivers under load while things go wrong, one after the other and together; then an audit of all
- * that was answered. Exit code 1 if an invariant is broken, or was never looked at; 2 if the run could not be
- * made.
- */
-
-const { values: given } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    minutes: { type: 'string', default: '8.5' },
-    seed: { type: 'string', default: `${Date.now() % 1_000_000}` },
-    json: { type: 'boolean', default: false },
-  },
-});
 
 const MINUTE_MS = 60_000;
 const LOAD = { workers: 8, restMs: 8 };
@@ -59,6 +42,32 @@ const parts: readonly Part[] = [
   { name: 'embedded', share: 0.16, run: on(() => startEmbedded(2)) },
   { name: 'loss', share: 0, run: runLosses },
 ];
+
+interface Given {
+  readonly only?: string;
+  readonly minutes: number;
+  readonly seed?: number;
+  readonly json?: boolean;
+}
+
+const given = commandLine(
+  'chaos',
+  'Sends callbacks to real receivers while things go wrong, one after the other and together, then audits all ' +
+    'that was answered.\n\nExit code 1 if an invariant is broken, or was never looked at; 2 if the run could not be made.',
+  '--only sentinel --minutes 3',
+)
+  .addOption(
+    new Option('--only <topology>', 'only this one (default: all)').choices(parts.map(({ name }) => name)),
+  )
+  .option('--minutes <number>', 'how long, about', minutesOf, 8.5)
+  .option(
+    '--seed <number>',
+    'repeats the plan of a run (default: a new one)',
+    wholeNumber({ least: 0, most: 1e15 }),
+  )
+  .option('--json', 'print the report as JSON')
+  .parse()
+  .opts<Given>();
 
 function on(start: () => Promise<Topology>): Part['run'] {
   return async (options) => {
@@ -103,15 +112,8 @@ function printProgress(line: string): void {
 }
 
 async function main(): Promise<number> {
-  const seed = Number(given.seed);
-  const minutes = Number(given.minutes);
+  const { seed = Date.now() % 1_000_000, minutes } = given;
   const chosen = parts.filter(({ name }) => given.only === undefined || name === given.only);
-  if (!Number.isSafeInteger(seed) || !(minutes > 0 && minutes <= 60) || chosen.length === 0) {
-    printProgress(
-      `give --seed a whole number, --minutes 1 to 60, and --only one of ${parts.map(({ name }) => name).join(', ')}`,
-    );
-    return 2;
-  }
   const lossesMs = chosen.some(({ share }) => share === 0) ? LOSSES_MS : 0;
   const endsAtMs = performance.now() + minutes * MINUTE_MS - lossesMs;
   let shares = chosen.reduce((sum, { share }) => sum + share, 0);

@@ -1,41 +1,22 @@
-import { parseArgs } from 'node:util';
+import { InvalidArgumentError } from 'commander';
 import { messageOf } from '../../src/errors.ts';
 import { readFaults } from '../../src/sandbox/faults.ts';
+import { commandLine } from '../command-line.ts';
 import { type Planned, planDay, planTampering } from './plan.ts';
 import { checksOf, checksText, faultsText, sentText, sumsText } from './report.ts';
 import { runDays } from './run.ts';
 import { type World, startWorld } from './world.ts';
 
-const HELP = `Usage: npm run end-to-end -- [options]
-
-Starts the receiver and the sandbox of the platform as two processes, each with what it needs in a temporary
-folder. Pays 50 orders, and lets the co-signer ask about 30 withdrawals and 20 web3 transactions. Some of them
-break the policies. Then it goes to the next day, reconciles both days, and compares what was sent with how it
-ended, and the balances with the bill, the journal and the reconciliation.
-
-Options:
-  --tamper         also tamper with calls, in each way that the sandbox knows, and make each discrepancy that a
-                   reconciliation must name
-  --seed <text>    determines amounts, users and which faults occur (default: a new one)
-  --faults <list>  faults of the sandbox (default: late=20,repeat=20,reorder=20,wire=20); see docs/sandbox.md
-  --redis <url>    the store is on this Redis, which must have its writes on disk (default: an embedded store)
-  --help           show this
-
-Exit code 0 if everything agrees to the last digit, 1 if something does not, 2 if the run could not be made.
-
-Example:
-  npm run end-to-end -- --tamper --seed 7
-`;
-
 const DEFAULT_FAULTS = 'late=20,repeat=20,reorder=20,wire=20';
 
 interface Options {
-  readonly seed: string;
+  readonly seed?: string;
   readonly faults: string;
-  readonly redis: string | undefined;
-  readonly tamper: boolean;
+  readonly redis?: string;
+  readonly tamper?: boolean;
 }
 
+const newSeed = (): string => String(Date.now() % 1_000_000);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** Shows progress only on a terminal, in one line that changes. */
@@ -53,7 +34,10 @@ function clearProgress(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K');
 }
 
-async function run({ seed, faults, redis, tamper }: Options, stopping: AbortSignal): Promise<number> {
+async function run(
+  { seed = newSeed(), faults, redis, tamper = false }: Options,
+  stopping: AbortSignal,
+): Promise<number> {
   const plan = planDay(seed);
   const planned: readonly Planned[] = tamper ? planTampering(plan) : [];
   const all = [faults, ...planned.map(({ fault, id }) => `${fault}@${id}`)].filter((each) => each !== '');
@@ -83,22 +67,41 @@ async function run({ seed, faults, redis, tamper }: Options, stopping: AbortSign
   }
 }
 
-function readOptions(): Options | 'help' {
-  const { values } = parseArgs({
-    options: {
-      seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-      faults: { type: 'string', default: DEFAULT_FAULTS },
-      redis: { type: 'string' },
-      tamper: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  if (values.help) return 'help';
-  readFaults(values.faults);
-  if (values.redis !== undefined && !/^rediss?:$/.test(URL.parse(values.redis)?.protocol ?? '')) {
-    throw new Error(`--redis ${values.redis} is not an address; write one such as redis://127.0.0.1:6379/0`);
+const options = commandLine(
+  'end-to-end',
+  'Starts the receiver and the sandbox of the platform as two processes, each with what it needs in a temporary ' +
+    'folder. Pays 50 orders, and lets the co-signer ask about 30 withdrawals and 20 web3 transactions. Some of them ' +
+    'break the policies. Then it goes to the next day, reconciles both days, and compares what was sent with how it ' +
+    'ended, and the balances with the bill, the journal and the reconciliation.\n\n' +
+    'Exit code 0 if everything agrees to the last digit, 1 if something does not, 2 if the run could not be made.',
+  '--tamper --seed 7',
+)
+  .option(
+    '--tamper',
+    'also tamper with calls, in each way that the sandbox knows, and make each discrepancy that a reconciliation must name',
+  )
+  .option('--seed <text>', 'determines amounts, users and which faults occur (default: a new one)')
+  .option('--faults <list>', 'faults of the sandbox; see docs/sandbox.md', faultsIn, DEFAULT_FAULTS)
+  .option(
+    '--redis <url>',
+    'the store is on this Redis, which must have its writes on disk (default: an embedded store)',
+    redisIn,
+  )
+  .parse()
+  .opts<Options>();
+
+function faultsIn(text: string): string {
+  try {
+    readFaults(text);
+  } catch (thrown) {
+    throw new InvalidArgumentError(messageOf(thrown));
   }
-  return { ...values, redis: values.redis };
+  return text;
+}
+
+function redisIn(text: string): string {
+  if (/^rediss?:$/.test(URL.parse(text)?.protocol ?? '')) return text;
+  throw new InvalidArgumentError('Write an address such as redis://127.0.0.1:6379/0.');
 }
 
 async function main(): Promise<number> {
@@ -107,11 +110,6 @@ async function main(): Promise<number> {
     process.once(signal, () => stopping.abort());
   }
   try {
-    const options = readOptions();
-    if (options === 'help') {
-      process.stdout.write(HELP);
-      return 0;
-    }
     return await run(options, stopping.signal);
   } catch (thrown) {
     process.stderr.write(`${messageOf(thrown)}\n`);

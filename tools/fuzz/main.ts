@@ -1,39 +1,28 @@
-import { parseArgs } from 'node:util';
+import { commandLine, minutesOf, wholeNumber } from '../command-line.ts';
 import { openOverHttp } from './over-http.ts';
 import { reportText } from './report.ts';
 import { run } from './run.ts';
 
-/*
- * `npm run fuzz`: mutated callbacks against the whole pipeline, compared with the reference reading. Exit
- * code 1 if anything is wrong. `--round N` begins at a round, with `--count 10000` for that one alone.
- */
-
 const MINUTE_MS = 60_000;
 const EVERY_MS = 5000;
 
-const { values: options } = parseArgs({
-  options: {
-    count: { type: 'string', default: '1000000' },
-    minutes: { type: 'string', default: '60' },
-    seed: { type: 'string', default: '1' },
-    round: { type: 'string', default: '0' },
-  },
-});
-
-function wholeNumber(name: 'count' | 'minutes' | 'seed' | 'round'): number {
-  const text = options[name];
-  if (!/^\d{1,9}$/.test(text)) {
-    throw new Error(`--${name} ${text} is no whole number: write digits, such as --${name} 10`);
-  }
-  return Number(text);
-}
-
-const [count, minutes, seed, firstRound] = [
-  wholeNumber('count'),
-  wholeNumber('minutes'),
-  wholeNumber('seed'),
-  wholeNumber('round'),
-];
+const NUMBER = wholeNumber({ least: 0, most: 999_999_999 });
+const {
+  count,
+  minutes,
+  seed,
+  round: firstRound,
+} = commandLine(
+  'fuzz',
+  'Sends mutated callbacks through the whole pipeline, and compares each answer with a second reading of the rules.\n\nExit code 1 if anything is wrong.',
+  '--count 10000 --seed 7',
+)
+  .option('--count <number>', 'callbacks', NUMBER, 1_000_000)
+  .option('--minutes <number>', 'ends after so many at the latest', minutesOf, 60)
+  .option('--seed <number>', 'determines what is sent', NUMBER, 1)
+  .option('--round <number>', 'begins at this round', NUMBER, 0)
+  .parse()
+  .opts<Record<'count' | 'minutes' | 'seed' | 'round', number>>();
 const sinceMs = performance.now();
 let toldMs = sinceMs;
 const told = new Set<string>();

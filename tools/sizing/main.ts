@@ -4,7 +4,6 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { archiveSource } from '../../src/archive/archive.ts';
 import { startService } from '../../src/compose/service.ts';
@@ -15,16 +14,20 @@ import type { Store } from '../../src/store/store.ts';
 import { systemClock } from '../../src/values/clock.ts';
 import { startRedisServer } from '../../test/redis-server.ts';
 import { BLOCKED, FEW_RULES, MANY_RULES } from '../bench/policies.ts';
+import { commandLine, wholeNumber } from '../command-line.ts';
 import { type SizedKind, bodiesOf } from './bodies.ts';
 
-/**
- * What a decision takes up, by kind and store: real callbacks to a real service, then the memory of Redis or
- * the pages of the file by what they hold. `node tools/sizing/main.ts --json`, `--decisions 20000`.
- */
-const { values: options } = parseArgs({
-  options: { json: { type: 'boolean', default: false }, decisions: { type: 'string', default: '20000' } },
-});
-const DECISIONS = Number(options.decisions);
+const options = commandLine(
+  'sizing',
+  'Measures what a decision takes up, by kind and store: sends real callbacks to a real service, then looks at the ' +
+    'memory of Redis, or at the pages of the file by what they hold.',
+  '--decisions 5000',
+)
+  .option('--decisions <number>', 'callbacks of each kind', wholeNumber({ least: 100, most: 1e7 }), 20_000)
+  .option('--json', 'print the sizes as JSON')
+  .parse()
+  .opts<{ readonly decisions: number; readonly json?: boolean }>();
+const DECISIONS = options.decisions;
 /** Sent first, so that what is there once is not counted as if each decision had it. */
 const WARM_UP = 500;
 const CONNECTIONS = 8;

@@ -1,20 +1,23 @@
-import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { type Posted, type Sending, createSender } from '../bench/callbacks.ts';
 import { load, startSubject } from '../bench/load.ts';
 import { COSIGNER_RULES, FEW_RULES } from '../bench/policies.ts';
 import { program } from '../bench/programs.ts';
 import { createStage } from '../bench/stage.ts';
+import { commandLine, wholeNumber } from '../command-line.ts';
 
-const { values: options } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    decisions: { type: 'string', default: '1000000' },
-    steps: { type: 'string', default: '10' },
-  },
-});
-const DECISIONS = Number(options.decisions);
-const STEPS = Number(options.steps);
+const options = commandLine(
+  'soak',
+  'Sends callbacks to one process, and says after each step what memory and keys have become.',
+  '--decisions 100000 --steps 5',
+)
+  .option('--decisions <number>', 'callbacks in all', wholeNumber({ least: 1000, most: 1e9 }), 1_000_000)
+  .option('--steps <number>', 'after so many parts it looks', wholeNumber({ least: 3, most: 1000 }), 10)
+  .option('--json', 'print the results as JSON')
+  .parse()
+  .opts<{ readonly decisions: number; readonly steps: number; readonly json?: boolean }>();
+/** The same in each step. */
+const EACH = Math.ceil(options.decisions / options.steps);
 const CONNECTIONS = 32;
 /** Callbacks made at once, so that the sender stays small as well. */
 const PART = 10_000;
@@ -68,16 +71,15 @@ async function soak(): Promise<readonly Step[]> {
   };
   try {
     const steps = [await look(0, 0)];
-    const each = DECISIONS / STEPS;
-    for (let from = 0; from < DECISIONS; from += each) {
+    for (let from = 0; from < options.decisions; from += EACH) {
       const startedMs = performance.now();
-      for (let at = from; at < from + each; at += PART) {
-        const posted = Array.from({ length: Math.min(PART, from + each - at) }, (_, index) =>
+      for (let at = from; at < from + EACH; at += PART) {
+        const posted = Array.from({ length: Math.min(PART, from + EACH - at) }, (_, index) =>
           callback(at + index),
         );
         await load(subject, posted, { connections: CONNECTIONS, answer: 'SUCCESS' });
       }
-      steps.push(await look(from + each, (each * 1000) / (performance.now() - startedMs)));
+      steps.push(await look(from + EACH, (EACH * 1000) / (performance.now() - startedMs)));
     }
     return steps;
   } finally {

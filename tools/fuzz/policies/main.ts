@@ -1,38 +1,27 @@
-import { parseArgs } from 'node:util';
+import { commandLine, minutesOf, wholeNumber } from '../../command-line.ts';
 import { run } from './run.ts';
 import { startBothStores } from './stores.ts';
-
-/*
- * `npm run fuzz:policies`: random policies and callbacks on both stores, compared with the second reading. Exit
- * code 1 if anything differs.
- */
 
 const MINUTE_MS = 60_000;
 const EVERY_MS = 5000;
 
-const { values: options } = parseArgs({
-  options: {
-    steps: { type: 'string', default: '1000000' },
-    minutes: { type: 'string', default: '120' },
-    seed: { type: 'string', default: '1' },
-    round: { type: 'string', default: '0' },
-  },
-});
-
-function wholeNumber(name: 'steps' | 'minutes' | 'seed' | 'round'): number {
-  const text = options[name];
-  if (!/^\d{1,9}$/.test(text)) {
-    throw new Error(`--${name} ${text} is no whole number: write digits, such as --${name} 10`);
-  }
-  return Number(text);
-}
-
-const [steps, minutes, seed, firstRound] = [
-  wholeNumber('steps'),
-  wholeNumber('minutes'),
-  wholeNumber('seed'),
-  wholeNumber('round'),
-];
+const NUMBER = wholeNumber({ least: 0, most: 999_999_999 });
+const {
+  steps,
+  minutes,
+  seed,
+  round: firstRound,
+} = commandLine(
+  'fuzz:policies',
+  'Decides random callbacks by random policies on both stores, and compares them with a second reading of the docs.\n\nExit code 1 if anything differs.',
+  '--steps 20000 --seed 7',
+)
+  .option('--steps <number>', 'steps on each store', NUMBER, 1_000_000)
+  .option('--minutes <number>', 'ends after so many at the latest', minutesOf, 120)
+  .option('--seed <number>', 'determines what is sent', NUMBER, 1)
+  .option('--round <number>', 'begins at this round', NUMBER, 0)
+  .parse()
+  .opts<Record<'steps' | 'minutes' | 'seed' | 'round', number>>();
 const sinceMs = performance.now();
 let toldMs = sinceMs;
 

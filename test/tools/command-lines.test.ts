@@ -1,0 +1,47 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The tools with options, and the program of each. */
+const TOOLS = Object.entries(packageJson.scripts).flatMap(([script, command]) => {
+  const [, program] = /^node (tools\/(?!demo|image|package)\S+\.ts)$/.exec(command) ?? [];
+  return program === undefined ? [] : [[script, program] as const];
+});
+
+const run = (program: string, ...argv: readonly string[]) =>
+  spawnSync(process.execPath, [program, ...argv], { cwd: ROOT, encoding: 'utf8' });
+
+it('all tools are looked at', () => {
+  expect(TOOLS.map(([script]) => script)).toEqual(
+    expect.arrayContaining(['bench', 'bench:console', 'chaos', 'end-to-end', 'fuzz', 'soak', 'sizing']),
+  );
+});
+
+it.each(TOOLS)('npm run %s shows its options and an example, and does nothing', (script, program) => {
+  const { status, stdout, stderr } = run(program, '--help');
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  expect(stdout).toMatch(new RegExp(`^Usage: npm run ${script} -- \\[options\\]\n\n[A-Z]`));
+  expect(stdout).toMatch(new RegExp(`\nExample:\n  npm run ${script} -- --\\w`));
+  const hint = `\`npm run ${script} -- --help\` shows the options.\n`;
+  for (const [argv, because] of [
+    [['--nope'], "error: unknown option '--nope'"],
+    [['nope'], 'error: too many arguments. Expected 0 arguments but got 1: nope.'],
+  ] as const) {
+    expect(run(program, ...argv)).toMatchObject({ status: 2, stdout: '', stderr: `${because}\n${hint}` });
+  }
+});
+
+it.each([
+  ['tools/chaos/main.ts', '--minutes', '0'],
+  ['tools/chaos/main.ts', '--only', 'nothing'],
+  ['tools/soak/main.ts', '--steps', '2'],
+  ['tools/bench/console.ts', '--rounds', '1e3'],
+  ['tools/fuzz/main.ts', '--seed', '-1'],
+])('%s %s %s is refused before anything is done', (program, option, text) => {
+  const { status, stdout, stderr } = run(program, option, text);
+  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+  expect(stderr).toContain(`argument '${text}' is invalid`);
+});
