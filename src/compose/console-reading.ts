@@ -79,8 +79,11 @@ export function createReadingProcess(
   function settle(answer: ReadingAnswer): void {
     const call = pending.get(answer.id);
     pending.delete(answer.id);
-    if (answer.ok) call?.resolve(answer.value);
-    else call?.reject(errorOf(answer));
+    // It took time to decode the answer, and the page that waits for it will take some: callbacks have a turn between.
+    setImmediate(() => {
+      if (answer.ok) call?.resolve(answer.value);
+      else call?.reject(errorOf(answer));
+    });
   }
 
   function end(ended: ChildProcess, because: string): void {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { type Assets, loadAssets } from '../console/assets.ts';
 import { fault, layout } from '../console/layout.ts';
@@ -73,10 +74,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       next();
     }
   });
-  const handle = (request: Request, response: Response, work: (asked: PageRequest) => Promise<void>) => {
-    const asked = pageRequest(request, response);
-    return parts.during({ person: asked.person.name, signal: asked.signal }, () => work(asked));
-  };
+  const handle = createHandler(parts);
   for (const page of parts.pages) {
     router.get(page.path, (request, response) =>
       handle(request, response, async (asked) => {
@@ -114,6 +112,17 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
   });
   return router;
 }
+
+function createHandler({ during }: ConsoleParts) {
+  return async (request: Request, response: Response, work: (asked: PageRequest) => Promise<void>) => {
+    const asked = pageRequest(request, response);
+    await turnOfCallbacks();
+    await during({ person: asked.person.name, signal: asked.signal }, () => work(asked));
+  };
+}
+
+/** A page is made in parts, so that a callback that comes meanwhile waits for one of them at most. */
+const turnOfCallbacks = (): Promise<void> => setImmediate();
 
 /** The page that is shown after a sign-in. What a form was to do is not done: it leads to the first page. */
 function wantedBy({ method, originalUrl }: Request): string | undefined {
@@ -287,12 +296,14 @@ function createSender({ pages, frozen, passkeys }: ConsoleParts, assets: Assets)
       view: View,
       status: number = view.status ?? 200,
     ): Promise<void> {
+      const freezes = person === undefined ? [] : await frozen();
+      await turnOfCallbacks();
       const page: Html = layout({
         view,
         path: new URL(request.originalUrl, 'http://console').pathname.slice('/console'.length),
         navigation,
         person,
-        frozen: person === undefined ? [] : await frozen(),
+        frozen: freezes,
         // Another host of the site can plant the cookie: nothing of it is shown beside a sign-in.
         notice: person === undefined ? undefined : takeNotice(request, response),
         assets,
