@@ -14,11 +14,15 @@ import { commandLine, wholeNumber } from '../command-line.ts';
 import { type Posted, createSender } from './callbacks.ts';
 import type { Click } from './clicks.ts';
 import { load } from './load.ts';
+import { PAGES, PERSON, pathOf } from './pages.ts';
 import { APP_KEY, FEW_RULES, SECRET } from './policies.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 const FILLED_AT_ONCE = 20_000;
 const CONNECTIONS = 32;
+/** How often each page is opened to see who waits for it. */
+const OPENED = 50;
+const NOTHING = 'nothing, for 200 ms';
 const CLICKS = fileURLToPath(new URL('clicks.ts', import.meta.url));
 
 interface Options {
@@ -67,7 +71,7 @@ try {
     quiet.push(await measured(false));
     clicked.push(await measured(true));
   }
-  print(quiet, clicked);
+  print(quiet, clicked, await waits());
 } finally {
   await service.stop();
   await redis?.stop();
@@ -152,6 +156,44 @@ async function clicksOf(clicker: ChildProcess): Promise<readonly Click[]> {
   return found;
 }
 
+/**
+ * How long the slowest of small requests takes that follow each other while a page is made: medians by page. Nothing
+ * else is sent, so that a machine which stops now and then disturbs few of them.
+ */
+async function waits(): Promise<ReadonlyMap<string, number>> {
+  const agent = new Agent({ keepAlive: true });
+  const slowest = new Map<string, number[]>([NOTHING, ...PAGES].map((page) => [page, []]));
+  for (let click = 0; click < OPENED; click++) {
+    for (const [page, times] of slowest) {
+      const made = new AbortController();
+      const making = page === NOTHING ? pause(200) : opened(pathOf(page, click, decisions));
+      const done = making.finally(() => made.abort());
+      let most = 0;
+      while (!made.signal.aborted) most = Math.max(most, await smallRequest(agent));
+      await done;
+      times.push(most);
+    }
+  }
+  agent.destroy();
+  return new Map([...slowest].map(([page, times]) => [page, quantile(times, 0.5)]));
+}
+
+async function opened(path: string): Promise<void> {
+  const response = await fetch(`${service.ops}${path}`, { headers: PERSON });
+  await response.text();
+}
+
+function smallRequest(agent: Agent): Promise<number> {
+  const startedMs = performance.now();
+  return new Promise((resolve, reject) => {
+    const asked = request(`${service.callbacks}/none`, { agent }, (response) => {
+      response.resume().on('end', () => resolve(performance.now() - startedMs));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
 function post(agent: Agent, { path, body }: Posted): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
@@ -176,7 +218,11 @@ function ms(value: number): string {
   return value.toFixed(1).padStart(8);
 }
 
-function print(quiet: readonly Measured[], clicked: readonly Measured[]): void {
+function print(
+  quiet: readonly Measured[],
+  clicked: readonly Measured[],
+  waited: ReadonlyMap<string, number>,
+): void {
   const lines = [`${options.store}, ${decisions} decisions, ${rate} callbacks a second, milliseconds`, ''];
   for (const [name, of] of [
     ['callbacks alone', quiet],
@@ -199,5 +245,7 @@ function print(quiet: readonly Measured[], clicked: readonly Measured[]): void {
       `${page.padEnd(60)} p50 ${ms(quantile(found, 0.5))}  p95 ${ms(quantile(found, 0.95))}  n ${found.length}`,
     );
   }
+  lines.push('', `the slowest of small requests while a page is made, median of ${OPENED}`);
+  for (const [page, wait] of waited) lines.push(`${page.padEnd(60)} ${ms(wait)}`);
   process.stdout.write(`${lines.join('\n')}\n`);
 }
