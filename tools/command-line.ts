@@ -24,9 +24,11 @@ export const wholeNumber =
     throw new InvalidArgumentError(`Write digits for a number from ${least} to ${most}.`);
   };
 
-/** For an option that takes minutes, which may have decimals. */
-export function minutesOf(text: string): number {
-  const value = Number(text);
-  if (/^\d{1,4}(\.\d{1,3})?$/.test(text) && value > 0) return value;
-  throw new InvalidArgumentError('Write minutes in digits, such as 8.5.');
-}
+/** For an option that takes minutes, which may have decimals: how its text is read. */
+export const minutesUpTo =
+  (most: number) =>
+  (text: string): number => {
+    const value = Number(text);
+    if (/^\d{1,4}(\.\d{1,3})?$/.test(text) && value > 0 && value <= most) return value;
+    throw new InvalidArgumentError(`Write digits for minutes up to ${most}, such as 8.5.`);
+  };

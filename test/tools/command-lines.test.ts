@@ -16,7 +16,16 @@ const run = (program: string, ...argv: readonly string[]) =>
 
 it('all tools are looked at', () => {
   expect(TOOLS.map(([script]) => script)).toEqual(
-    expect.arrayContaining(['bench', 'bench:console', 'chaos', 'end-to-end', 'fuzz', 'soak', 'sizing']),
+    expect.arrayContaining([
+      'bench',
+      'bench:console',
+      'chaos',
+      'end-to-end',
+      'fuzz',
+      'fuzz:policies',
+      'soak',
+      'sizing',
+    ]),
   );
 });
 
@@ -36,6 +45,7 @@ it.each(TOOLS)('npm run %s shows its options and an example, and does nothing', 
 
 it.each([
   ['tools/chaos/main.ts', '--minutes', '0'],
+  ['tools/chaos/main.ts', '--minutes', '61'],
   ['tools/chaos/main.ts', '--only', 'nothing'],
   ['tools/soak/main.ts', '--steps', '2'],
   ['tools/bench/console.ts', '--rounds', '1e3'],

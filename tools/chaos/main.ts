@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { commandLine, minutesOf, wholeNumber } from '../command-line.ts';
+import { commandLine, minutesUpTo, wholeNumber } from '../command-line.ts';
 import { isBroken } from './auditor.ts';
 import { type Report, reportOf, textOf } from './report.ts';
 import { type Run, type RunOptions, run } from './run.ts';
@@ -59,7 +59,7 @@ const given = commandLine(
   .addOption(
     new Option('--only <topology>', 'only this one (default: all)').choices(parts.map(({ name }) => name)),
   )
-  .option('--minutes <number>', 'how long, about', minutesOf, 8.5)
+  .option('--minutes <number>', 'how long, about', minutesUpTo(60), 8.5)
   .option(
     '--seed <number>',
     'repeats the plan of a run (default: a new one)',

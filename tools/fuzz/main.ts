@@ -1,4 +1,4 @@
-import { commandLine, minutesOf, wholeNumber } from '../command-line.ts';
+import { commandLine, minutesUpTo, wholeNumber } from '../command-line.ts';
 import { openOverHttp } from './over-http.ts';
 import { reportText } from './report.ts';
 import { run } from './run.ts';
@@ -14,11 +14,12 @@ const {
   round: firstRound,
 } = commandLine(
   'fuzz',
-  'Sends mutated callbacks through the whole pipeline, and compares each answer with a second reading of the rules.\n\nExit code 1 if anything is wrong.',
+  'Sends mutated callbacks through the whole pipeline, and compares each answer with a second reading of the rules.' +
+    '\n\nExit code 1 if anything is wrong.',
   '--count 10000 --seed 7',
 )
   .option('--count <number>', 'callbacks', NUMBER, 1_000_000)
-  .option('--minutes <number>', 'ends after so many at the latest', minutesOf, 60)
+  .option('--minutes <number>', 'ends after so many at the latest', minutesUpTo(9999), 60)
   .option('--seed <number>', 'determines what is sent', NUMBER, 1)
   .option('--round <number>', 'begins at this round', NUMBER, 0)
   .parse()

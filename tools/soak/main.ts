@@ -12,11 +12,11 @@ const options = commandLine(
   '--decisions 100000 --steps 5',
 )
   .option('--decisions <number>', 'callbacks in all', wholeNumber({ least: 1000, most: 1e9 }), 1_000_000)
-  .option('--steps <number>', 'after so many parts it looks', wholeNumber({ least: 3, most: 1000 }), 10)
+  .option('--steps <number>', 'equal parts; it looks after each', wholeNumber({ least: 3, most: 1000 }), 10)
   .option('--json', 'print the results as JSON')
   .parse()
   .opts<{ readonly decisions: number; readonly steps: number; readonly json?: boolean }>();
-/** The same in each step. */
+/** Callbacks of one step. */
 const EACH = Math.ceil(options.decisions / options.steps);
 const CONNECTIONS = 32;
 /** Callbacks made at once, so that the sender stays small as well. */

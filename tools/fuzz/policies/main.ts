@@ -1,4 +1,4 @@
-import { commandLine, minutesOf, wholeNumber } from '../../command-line.ts';
+import { commandLine, minutesUpTo, wholeNumber } from '../../command-line.ts';
 import { run } from './run.ts';
 import { startBothStores } from './stores.ts';
 
@@ -13,11 +13,12 @@ const {
   round: firstRound,
 } = commandLine(
   'fuzz:policies',
-  'Decides random callbacks by random policies on both stores, and compares them with a second reading of the docs.\n\nExit code 1 if anything differs.',
+  'Decides random callbacks by random policies on both stores, and compares them with a second reading of the docs.' +
+    '\n\nExit code 1 if anything differs.',
   '--steps 20000 --seed 7',
 )
   .option('--steps <number>', 'steps on each store', NUMBER, 1_000_000)
-  .option('--minutes <number>', 'ends after so many at the latest', minutesOf, 120)
+  .option('--minutes <number>', 'ends after so many at the latest', minutesUpTo(9999), 120)
   .option('--seed <number>', 'determines what is sent', NUMBER, 1)
   .option('--round <number>', 'begins at this round', NUMBER, 0)
   .parse()
