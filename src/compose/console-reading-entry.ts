@@ -1,9 +1,9 @@
-import { setPriority } from 'node:os';
 import { type Reading, createReading } from '../console/reading.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { createSecrets } from '../settings/secrets.ts';
 import { systemClock } from '../values/clock.ts';
 import type { ReadingAnswer, ReadingCall, ReadingData } from './console-reading.ts';
+import { runWhenIdle } from './idle-priority.ts';
 import { openStore } from './store.ts';
 
 /*
@@ -12,11 +12,9 @@ import { openStore } from './store.ts';
  */
 
 const SECRETS_POLL_MS = 1000;
-/** Where cores are few, callbacks come first. */
-const PRIORITY = 19;
 
 const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
-setPriority(PRIORITY);
+runWhenIdle();
 process.once('disconnect', () => process.exit(0));
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => undefined);
 process.once('message', (data: ReadingData) => {

@@ -42,9 +42,9 @@ const METHODS = [...READ_VERBS, ...QUERIES] as const;
 const ENTRY = new URL('./console-reading-entry.ts', import.meta.url);
 /**
  * V8 collects garbage in the thread that makes it: other threads would not have its priority, and delay callbacks
- * for milliseconds.
+ * for milliseconds. A small young generation is collected quickly.
  */
-const NODE_FLAGS = ['--single-threaded', '--max-old-space-size=256', '--max-semi-space-size=32'];
+const NODE_FLAGS = ['--single-threaded', '--max-old-space-size=256', '--max-semi-space-size=2'];
 
 /**
  * Reads for the console in a process with a handle of its own on the store, so that pages don't delay callbacks. The

@@ -86,6 +86,23 @@ describeOnBothStores('the limits', (host) => {
     expect(usedIn(ofAddresses.text)).toEqual(['9']);
   });
 
+  it('of one user are the fullest 50, and the page says so', async () => {
+    const rule = '{ per: [userId, appOrderId], window: 24h, max: 1000 }';
+    const many = `policy: orders\ncallback: payment\nwhen: { source: shop, symbol: USDT1742 }\nrules: [window-limit: ${rule}]\n`;
+    const console = await startTestConsole({ policies: { 'many.yaml': many } }, (options) =>
+      host.start(options),
+    );
+    const pay = (order: number): Promise<string> =>
+      console.pay({ appOrderId: `o-${order}`, orderAmount: String(order), userId: '70001' });
+    await pay(1);
+    expect(await found(console, 'value=70001')).not.toContain('At most');
+    const orders = Array.from({ length: 59 }, (_, at) => at + 2);
+    expect(new Set(await Promise.all(orders.map(pay)))).toEqual(new Set(['SUCCESS']));
+    const all = await found(console, 'value=70001');
+    expect(usedIn(all)).toEqual(Array.from({ length: 50 }, (_, at) => String(60 - at)));
+    expect(all).toContain('At most 50 are shown');
+  });
+
   const usedIn = (text: string): readonly string[] =>
     [...text.matchAll(/data-label="Used"[^>]*><div>([^<]*)</g)].map(([, used = '']) => used);
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync, readdirSync, rmSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { expect, it, onTestFinished } from 'vitest';
@@ -7,13 +8,16 @@ import { writeServiceFolder } from '../service.ts';
 
 const PERSON = { 'x-person': 'ada' };
 const LOWEST_PRIORITY = 19;
+/** Scheduling policies of Linux. */
+const [SCHED_OTHER, SCHED_IDLE] = [0, 5];
+const hasChrt = spawnSync('chrt').error === undefined;
 
-async function started(): Promise<ServiceProcess> {
+async function started(through: readonly string[] = []): Promise<ServiceProcess> {
   const people = [{ name: 'ada', roles: ['read'] }];
   const folder = writeServiceFolder({
     settings: { console: { proxy: { header: 'x-person', addresses: ['127.0.0.1'], people } } },
   });
-  const service = await startServiceProcess(folder);
+  const service = await startServiceProcess(folder, through);
   onTestFinished(async () => {
     await service.kill();
     rmSync(folder, { recursive: true });
@@ -39,6 +43,10 @@ function isReader(pid: number): boolean {
   }
 }
 
+/** See proc_pid_stat(5): the name of the program, which may have spaces, is in parentheses. */
+const policyOf = (pid: number): number =>
+  Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[38]);
+
 const parentOf = (pid: number): number =>
   Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 
@@ -56,6 +64,29 @@ it.runIf(process.platform === 'linux')(
     expect(getPriority(reader)).toBe(LOWEST_PRIORITY);
     await service.kill();
     await ends(reader);
+  },
+);
+
+it.runIf(process.platform === 'linux' && hasChrt)(
+  'the process that reads for the console runs only while nothing else wants its processor',
+  async () => {
+    const service = await started();
+    expect(await statusOfPage(service)).toBe(200);
+    const [reader = -1] = readersOf(service);
+    await eventually('it is idle', () => (policyOf(reader) === SCHED_IDLE ? true : undefined));
+    expect(policyOf(service.pid)).toBe(SCHED_OTHER);
+  },
+);
+
+it.runIf(process.platform === 'linux')(
+  'where nothing can make a process idle, the one that reads for the console has the lowest priority',
+  async () => {
+    const service = await started(['env', 'PATH=/nowhere']);
+    expect(await statusOfPage(service)).toBe(200);
+    const [reader = -1] = readersOf(service);
+    expect(policyOf(reader)).toBe(SCHED_OTHER);
+    expect(getPriority(reader)).toBe(LOWEST_PRIORITY);
+    expect(await statusOfPage(service)).toBe(200);
   },
 );
 

@@ -71,7 +71,9 @@ async function show({ reading, sources }: LimitsPageParts, { query, person }: Pa
     ...(more && more.refresh),
     content: html`${searchForm(query, names)}${lockoutsCard(locked, person)}
       ${more ? more.content : limitsTable(limits, nothingOf(rule, value))}
-      <p class="hint">${USED} ${value === undefined && lookedAt(recent)}</p>`,
+      <p class="hint">
+        ${USED} ${value === undefined ? lookedAt(recent) : limits.length >= ROWS && AT_MOST}
+      </p>`,
   };
 }
 
@@ -123,6 +125,8 @@ function nothingOf(rule: string | undefined, value: string | undefined): string 
 const USED =
   'Used is what approvals have reserved in the window: there is no other count of reservations. An approval whose ' +
   'operation failed counts, too, until it is released or its window ends.';
+
+const AT_MOST = `At most ${ROWS} are shown, the fullest: name a rule to see only its limits.`;
 
 const searchForm = (query: URLSearchParams, names: readonly string[]): Html =>
   html`<form class="card search" method="get" action="${link`/limits`}">
