@@ -61,46 +61,73 @@ type Explained = Pick<Proposal, 'results' | 'claims'> & Partial<Proposal>;
  * explained by a rule that stands in the way of a new decision, not by one whose refusal passes by itself.
  */
 export function explain(proposal: Explained, decision: StoreDecision): Explanation {
-  const rules = proposal.results.map((_, index) => explainResult(index, proposal, decision));
-  const refusing = refusingIn(rules, proposal, decision);
-  const byRule = decision.code === 'RULE_REFUSED';
-  const isRepeat = (decision.of ?? '') !== '';
-  const refusesNow = byRule ? refusing.find(({ lasts }) => lasts || !isRepeat)?.rule : undefined;
-  const next = refusing.find(({ rule }) => rule !== refusesNow)?.rule;
+  const refusing = [...refusingIn(proposal, decision)];
+  const decided = decidingIn(refusing, proposal, decision);
+  const next = refusing.find((each) => each !== decided);
   return {
-    deciding: refusesNow ? refusingRuleOf(refusesNow) : byRule ? decision.first : undefined,
-    next: next && refusingRuleOf(next),
-    because: refusesNow
-      ? `${refusesNow.policy}/${refusesNow.rule} refuses: ${refusesNow.because}`
-      : reasonOf(decision, rules),
-    rules,
+    ...briefly(decided, proposal, decision),
+    next: next && refusingRuleOf(next.rule),
+    rules: proposal.results.map((_, index) => explainResult(index, proposal, decision)),
   };
 }
 
-/** An enforcing rule that refuses, and whether its refusal stands: see Proposal. */
-interface Refusing {
-  readonly rule: RuleExplanation;
-  readonly final: boolean;
-  readonly lasts: boolean;
-}
-
-function refusingIn(
-  rules: readonly RuleExplanation[],
+/** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
+export function explainBriefly(
   proposal: Explained,
   decision: StoreDecision,
-): readonly Refusing[] {
-  return rules.flatMap((rule, index) =>
-    refuses(rule) && wasChecked(proposal, index, decision)
-      ? [{ rule, ...permanenceOf(index, proposal, decision) }]
-      : [],
-  );
+): Pick<Explanation, 'deciding' | 'because'> {
+  return briefly(decidingIn(refusingIn(proposal, decision), proposal, decision), proposal, decision);
 }
 
+function briefly(
+  decided: Refusing | undefined,
+  { results }: Explained,
+  decision: StoreDecision,
+): Pick<Explanation, 'deciding' | 'because'> {
+  if (decided === undefined) {
+    const first = decision.code === 'RULE_REFUSED' ? decision.first : undefined;
+    return { deciding: first, because: reasonOf(decision, results) };
+  }
+  const { policy, rule, because } = decided.rule;
+  return { deciding: refusingRuleOf(decided.rule), because: `${policy}/${rule} refuses: ${because}` };
+}
+
+/** An enforcing rule that refuses, and its place in the results. */
+interface Refusing {
+  readonly index: number;
+  readonly rule: RuleExplanation;
+}
+
+/** The rules that the store checked and that refuse, in order. Only these are explained, when they are asked for. */
+function* refusingIn(proposal: Explained, decision: StoreDecision): Generator<Refusing> {
+  for (const [index, { mode, verdict }] of proposal.results.entries()) {
+    if (mode !== 'enforce' || verdict === 'pass' || !wasChecked(proposal, index, decision)) continue;
+    if (verdict === 'claim' && allHold(claimsOf(proposal, index, decision))) continue;
+    const rule = explainResult(index, proposal, decision);
+    if (rule.verdict === 'FAILURE') yield { index, rule };
+  }
+}
+
+/** The first rule that refuses now. */
+function decidingIn(
+  refusing: Iterable<Refusing>,
+  proposal: Explained,
+  decision: StoreDecision,
+): Refusing | undefined {
+  if (decision.code !== 'RULE_REFUSED') return undefined;
+  const isRepeat = (decision.of ?? '') !== '';
+  for (const each of refusing) {
+    if (!isRepeat || permanenceOf(each.index, proposal, decision).lasts) return each;
+  }
+  return undefined;
+}
+
+/** Whether the refusal of a rule stands: see Proposal. */
 function permanenceOf(
   index: number,
   proposal: Explained,
   decision: StoreDecision,
-): Pick<Refusing, 'final' | 'lasts'> {
+): { readonly final: boolean; readonly lasts: boolean } {
   const { results, final, finalBy, afresh, lastingBy } = proposal;
   if (results[index]?.verdict === 'refuse') {
     // Old entries don't say which result it is.
@@ -121,15 +148,6 @@ function permanenceOf(
       };
 }
 
-/** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
-export function explainBriefly(
-  proposal: Explained,
-  decision: StoreDecision,
-): Pick<Explanation, 'deciding' | 'because'> {
-  if (decision.code !== 'APPROVED') return explain(proposal, decision);
-  return { deciding: undefined, because: reasonOf(decision, proposal.results) };
-}
-
 const entryDetail = z.object({ proposal: z.unknown() });
 
 /**
@@ -143,9 +161,12 @@ export function standingRefusal({
 }: StoreDecision & { readonly detail: string }): RefusingRule | undefined {
   try {
     const proposal = proposalFromJson(entryDetail.parse(JSON.parse(detail)).proposal);
-    const { rules, deciding } = explain(proposal, { code, claims });
+    const { deciding } = explainBriefly(proposal, { code, claims });
     if (deciding === undefined) return undefined;
-    const refusing = refusingIn(rules, proposal, { code, claims });
+    const refusing = [...refusingIn(proposal, { code, claims })].map(({ index, rule }) => ({
+      rule,
+      ...permanenceOf(index, proposal, { code, claims }),
+    }));
     const standing = refusing.find(({ final }) => final) ?? refusing.find(({ lasts }) => lasts);
     return standing ? refusingRuleOf(standing.rule) : deciding;
   } catch {
@@ -167,8 +188,6 @@ const refusingRuleOf = ({ policy, rule, because }: RuleExplanation): RefusingRul
   rule,
   because,
 });
-
-const refuses = (rule: RuleExplanation): boolean => rule.mode === 'enforce' && rule.verdict === 'FAILURE';
 
 const REASONS: Readonly<Record<string, string>> = {
   RULE_REFUSED:
@@ -218,10 +237,17 @@ function claimsOf(
   result: number,
   decision: StoreDecision,
 ): readonly CheckedClaim[] {
-  return claims
-    .map((claim, index) => ({ claim, found: decision.claims[index] }))
-    .filter(({ claim }) => claim.result === result);
+  const own: CheckedClaim[] = [];
+  for (let at = 0; at < claims.length; at++) {
+    const claim = claims[at];
+    if (claim?.result === result) own.push({ claim, found: decision.claims[at] });
+  }
+  return own;
 }
+
+/** False for no claims. */
+const allHold = (claims: readonly CheckedClaim[]): boolean =>
+  claims.length > 0 && claims.every(({ found }) => found?.holds === true);
 
 function explainRule(result: RuleResult, claims: readonly CheckedClaim[]): RuleExplanation {
   const { policy, rule, mode, verdict, because } = result;
