@@ -4,17 +4,17 @@ import { setPriority } from 'node:os';
 const LOWEST = 19;
 
 /**
- * From now on, this process runs only while nothing else wants its processor. Linux has `SCHED_IDLE` for this. Node
- * can't ask for it, but `chrt` can, which comes with Debian (util-linux) and Alpine (BusyBox). A process that only has
- * the lowest priority delays whoever wakes up until it rests, or until its time slice of some milliseconds ends. That
- * is what it does where there is no `chrt`.
+ * From now on, this process runs only while nothing else wants its processor. On Linux this is the scheduling policy
+ * `SCHED_IDLE`. Node can't set it, but `chrt` can, which Debian (util-linux) and Alpine (BusyBox) have. Without `chrt`,
+ * the process has the lowest priority, and may keep its processor for some milliseconds when another process wakes up.
  */
 export function runWhenIdle(): void {
   try {
     setPriority(LOWEST);
+    const env = { PATH: process.env['PATH'] };
+    const chrt = spawn('chrt', ['-i', '-p', '0', String(process.pid)], { env, stdio: 'ignore' });
+    chrt.on('error', () => undefined);
   } catch {
-    // The system has no priorities, or forbids them: to answer pages a little too eagerly is better than not at all.
+    // The system has no priorities, or forbids them: pages that delay callbacks a little are better than none.
   }
-  const chrt = spawn('chrt', ['-i', '-p', '0', String(process.pid)], { stdio: 'ignore' });
-  chrt.on('error', () => undefined);
 }

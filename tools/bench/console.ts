@@ -168,6 +168,8 @@ async function waits(): Promise<ReadonlyMap<string, number>> {
       const made = new AbortController();
       const making = page === NOTHING ? pause(200) : opened(pathOf(page, click, decisions));
       const done = making.finally(() => made.abort());
+      // It is awaited below, after the requests.
+      done.catch(() => undefined);
       let most = 0;
       while (!made.signal.aborted) most = Math.max(most, await smallRequest(agent));
       await done;
@@ -181,6 +183,7 @@ async function waits(): Promise<ReadonlyMap<string, number>> {
 async function opened(path: string): Promise<void> {
   const response = await fetch(`${service.ops}${path}`, { headers: PERSON });
   await response.text();
+  if (!response.ok) throw new Error(`${path} was answered with ${response.status}`);
 }
 
 function smallRequest(agent: Agent): Promise<number> {
