@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Amount } from '../values/amount.ts';
+import { type Amount, tenTo } from '../values/amount.ts';
 import { type Claim, type ClaimResult, NOT_CHECKED, claimResults } from './claims.ts';
 import { orderFound } from './order.ts';
 
@@ -185,5 +185,5 @@ const isAdded = (value: unknown): value is readonly [value: string, at: string] 
 
 function parseUnits(written: string): Amount {
   const [digits = '', exponent = '0'] = written.split('e');
-  return BigInt(digits + '0'.repeat(Number(exponent)));
+  return BigInt(digits) * tenTo(Number(exponent));
 }

@@ -104,15 +104,17 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
     level,
     event: shortened(event),
   };
-  for (const name of names) {
+  for (const [name, kind] of kinds) {
     const value = fields[name];
-    if (value !== undefined) line[name] = checkedValue(kindOfField[name], value);
+    if (value !== undefined) line[name] = checkedValue(kind, value);
   }
   return printableJson(line);
 }
 
 type FieldName = keyof typeof kindOfField;
-const names = Object.keys(kindOfField).filter((name): name is FieldName => Object.hasOwn(kindOfField, name));
+const kinds = Object.keys(kindOfField)
+  .filter((name): name is FieldName => Object.hasOwn(kindOfField, name))
+  .map((name) => [name, kindOfField[name]] as const);
 
 /** The value if it is of its kind, else undefined, which JSON leaves out. */
 function checkedValue(kind: keyof ValueOfKind, value: ValueOfKind[keyof ValueOfKind]): unknown {

@@ -3,6 +3,14 @@ export const AMOUNT_SCALE = 36;
 /** The most digits before the point. */
 const AMOUNT_WHOLE_DIGITS = 36;
 
+const POWERS = Array.from(
+  { length: AMOUNT_SCALE + AMOUNT_WHOLE_DIGITS },
+  (_, exponent) => 10n ** BigInt(exponent),
+);
+
+/** The power of ten. Those that amounts need are kept. */
+export const tenTo = (exponent: number): bigint => POWERS[exponent] ?? 10n ** BigInt(exponent);
+
 export const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
 
 /** An exact, non-negative amount in units of 10^-36. */
@@ -21,7 +29,7 @@ export function parseAmount(text: string): Amount | undefined {
   const digits = `${whole}${fraction}`.replace(/^0+(?=\d)/, '');
   const scale = fraction.length - exponent;
   if (scale > AMOUNT_SCALE || digits.length - scale > AMOUNT_WHOLE_DIGITS) return undefined;
-  return BigInt(digits + '0'.repeat(AMOUNT_SCALE - scale));
+  return BigInt(digits) * tenTo(AMOUNT_SCALE - scale);
 }
 
 /** The shortest decimal text of an amount: `1.5`, never `1.50` or an exponent. */

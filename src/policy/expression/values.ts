@@ -22,7 +22,6 @@ export class Decimal {
       throw new RangeError(`a number has more than ${WHOLE_DIGITS} digits before the point`);
     }
     this.units = units;
-    Object.freeze(this);
   }
 }
 
@@ -51,7 +50,6 @@ export class Text {
   constructor(text: string, canonical?: Canonical) {
     this.text = text;
     this.#canonical = canonical;
-    Object.freeze(this);
   }
 
   is(written: string): boolean {
@@ -79,7 +77,6 @@ export class Output {
   constructor(to: Text, amount: Decimal) {
     this.to = to;
     this.amount = amount;
-    Object.freeze(this);
   }
 }
 
@@ -102,7 +99,6 @@ export class Moved {
     this.symbol = symbol;
     this.amount = amount === 'unlimited' ? undefined : amount;
     this.unlimited = amount === 'unlimited';
-    Object.freeze(this);
   }
 }
 

@@ -8,17 +8,16 @@ import type { SourceKeys } from './keys.ts';
 import { parseReply } from './reply.ts';
 
 /** The keys that a claim of the subject is checked against, in the slot of the source. Most claims have one. */
-export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): string | readonly string[] {
+export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): readonly string[] {
   if (claim.type === 'distinct') {
-    const counter = keys.distinct(claim.key);
-    return claim.onlyNew ? [counter, ...claim.values.map(keys.mark)] : counter;
+    return [keys.distinct(claim.key), ...(claim.onlyNew ? claim.values.map(keys.mark) : [])];
   }
   if (claim.type === 'refusals') return [keys.refusals(claim.key), keys.lockouts];
-  if (claim.type === 'window') return keys.counter(claim.key);
-  if (claim.type === 'mark') return keys.mark(claim.key);
-  if (claim.type === 'order') return keys.order(subject);
-  if (claim.type === 'speed-up') return keys.subject(subject);
-  return keys.list(claim.list);
+  if (claim.type === 'window') return [keys.counter(claim.key)];
+  if (claim.type === 'mark') return [keys.mark(claim.key)];
+  if (claim.type === 'order') return [keys.order(subject)];
+  if (claim.type === 'speed-up') return [keys.subject(subject)];
+  return [keys.list(claim.list)];
 }
 
 /**

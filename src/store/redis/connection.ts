@@ -21,7 +21,7 @@ export type Command = readonly [name: string, ...args: (string | number)[]];
 export interface Connection {
   /** True on a Cluster: keys of different slots may be on different servers. */
   readonly isCluster: boolean;
-  call(command: string, args: readonly (string | number)[]): Promise<unknown>;
+  call(command: string, args: (string | number)[]): Promise<unknown>;
   /**
    * Sends commands over one connection, in order and without waiting between them. Resolves with the replies
    * in order, and rejects if one of them is an error.
@@ -74,7 +74,7 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
 
   return {
     isCluster: client instanceof Cluster,
-    call: (command, args) => guarded(() => client.call(command, [...args])),
+    call: (command, args) => guarded(() => client.call(command, args)),
     pipeline: (commands) => guarded(() => sendPipeline(client, commands)),
     infos: () =>
       guarded(() =>

@@ -139,14 +139,14 @@ async function runSettlement(
 ): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
   const subject = keys.subject(request.subject);
-  const reply = await run(
-    parts.connection,
-    script,
-    [keys.control, subject, keys.journal, keys.lists].concat(
-      request.claims.flatMap((claim) => claimKeys(keys, request.subject, claim)),
-    ),
-    head.concat(settleArguments(parts, request, expected), request.claims.flatMap(claimArguments)),
-  );
+  // Each decision has dozens of both, so they are added to one list, and not joined from several.
+  const names = [keys.control, subject, keys.journal, keys.lists];
+  const args = [...head, ...settleArguments(parts, request, expected)];
+  for (const claim of request.claims) {
+    names.push(...claimKeys(keys, request.subject, claim));
+    args.push(...claimArguments(claim));
+  }
+  const reply = await run(parts.connection, script, names, args);
   const requestKey = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
   const result = readSettled(reply, expectOwnReply(parts, requestKey));
   if (result.outcome === 'lost') throw losses.reportFromSettle(request.source, result.loss, expected);

@@ -37,6 +37,9 @@ export interface SourceKeys {
   readonly lockouts: string;
 }
 
+/** More sources than settings have, for reads that name sources which don't exist. */
+const KNOWN_MAX = 10_000;
+
 /** `groupOf`: the group in whose slot the keys of a source are, if it has no slot of its own. */
 export function createKeys(
   prefix: string,
@@ -44,6 +47,7 @@ export function createKeys(
 ): Keys {
   const start = escaped(prefix);
   const global = `${start}:{global}`;
+  const known = new Map<string, { readonly group: string | undefined; readonly keys: SourceKeys }>();
   return {
     inForce: `${global}:in-force`,
     history: `${global}:history`,
@@ -57,12 +61,14 @@ export function createKeys(
     changed: `${global}:changed`,
     of(source) {
       const group = groupOf(source);
+      const before = known.get(source);
+      if (before !== undefined && before.group === group) return before.keys;
       const own = `${start}:${group === undefined ? '' : groupTag(group)}{${escaped(source)}}`;
       const countedIn = (key: string): string => {
         const counting = groupOfKey(key);
         return counting === undefined ? own : `${start}:${groupTag(counting)}`;
       };
-      return {
+      const keys: SourceKeys = {
         control: `${own}:control`,
         barrier: `${own}:barrier`,
         lists: `${own}:lists`,
@@ -76,6 +82,8 @@ export function createKeys(
         refusals: (key) => `${own}:refusals:${key}`,
         lockouts: `${own}:lockouts`,
       };
+      if (known.size < KNOWN_MAX) known.set(source, { group, keys });
+      return keys;
     },
   };
 }

@@ -52,7 +52,7 @@ describe('doctor on Redis', () => {
   ])('says which clock is behind: %i ms', async (offMs, word) => {
     const store = await storeOn(await redisOfItsOwn({ args: SAFE }));
     const { connection } = store;
-    const call = async (command: string, args: readonly (string | number)[]): Promise<unknown> => {
+    const call = async (command: string, args: (string | number)[]): Promise<unknown> => {
       if (command !== 'time') return connection.call(command, args);
       const atMs = Date.now() + offMs;
       return [String(Math.floor(atMs / 1000)), String((atMs % 1000) * 1000)];
