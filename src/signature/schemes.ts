@@ -14,6 +14,8 @@ const schemes: { readonly [N in SchemeName]: Scheme<N> } = {
   'rsa-envelope': rsaEnvelope,
 };
 
+const all: readonly Pick<Scheme<SchemeName>, 'name' | 'shape' | 'matchesForm'>[] = Object.values(schemes);
+
 /** Reads one key of a source. Throws KEY_UNREADABLE or SECRET_UNREADABLE. */
 export function compileVerifier<N extends SchemeName>(
   config: ConfigOf<N>,
@@ -35,5 +37,5 @@ export function shapeOf(members: Members): Shape {
 
 /** The scheme of a callback with this shape and `sign`; undefined if no scheme has them. */
 export function schemeOf(shape: Shape, sign: string): SchemeName | undefined {
-  return Object.values(schemes).find((scheme) => scheme.shape === shape && scheme.matchesForm(sign))?.name;
+  return all.find((scheme) => scheme.shape === shape && scheme.matchesForm(sign))?.name;
 }

@@ -82,8 +82,9 @@ function limitOf(claim: Claim): string {
 // ---- prices ----
 
 /** A table that notes which prices are looked up, so that the journal keeps only those. */
-export function notingUse({ version, prices }: PriceTable): PriceTable {
-  return { version, prices: new UsedPrices(prices) };
+export function notingUse(table: PriceTable): PriceTable {
+  const { version, prices } = table;
+  return prices.size === 0 ? table : { version, prices: new UsedPrices(prices) };
 }
 
 class UsedPrices extends Map<string, Price> {
