@@ -67,6 +67,9 @@ try {
   const starts = 'start'.includes(only) ? await startTimes(stage) : [];
   const results = { rows, growth, evaluation, starts, marks: marksOf(rows, growth, starts) };
   process.stdout.write(options.json ? `${JSON.stringify(results, undefined, 2)}\n` : resultsText(results));
+} catch (thrown) {
+  report(`The run has failed. What the programs have logged: ${stage.keepLog() ?? 'nothing'}`);
+  throw thrown;
 } finally {
   await stage.clear();
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
@@ -13,6 +13,8 @@ export interface Stage {
   readonly redisUrl: string;
   /** An empty store with what the program is to find there, and how each of its processes is started. */
   readonly set: (program: Program) => Promise<readonly SubjectParts[]>;
+  /** Keeps what the programs have logged, to find out why an answer was wrong. Returns the file, if there is one. */
+  readonly keepLog: () => string | undefined;
   readonly clear: () => Promise<void>;
 }
 
@@ -29,6 +31,7 @@ export async function createStage(sender: Sender): Promise<Stage> {
     secret: write('shop.secret', SECRET),
     token: write('vault.token', TOKEN),
   };
+  const log = join(folder, 'log.jsonl');
   let sets = 0;
 
   return {
@@ -44,12 +47,17 @@ export async function createStage(sender: Sender): Promise<Stage> {
       const store = program.runs === 'redis' ? redis.url : `embedded:${join(folder, `${name}.db`)}`;
       const settings = write(`${name}.yaml`, settingsText(store, join(folder, name), keys));
       if (program.subjects > 0) await fill(redis, program.subjects);
-      const parts = { program: 'countersign', settings, log: join(folder, 'log.jsonl') } as const;
+      const parts = { program: 'countersign', settings, log } as const;
       const list = program.listed === 0 ? undefined : { list: BLOCKED.list, entries: program.listed };
       return Array.from({ length: program.processes }, (_, at) => ({
         ...parts,
         list: at === 0 ? list : undefined,
       }));
+    },
+    keepLog() {
+      if (!existsSync(log)) return undefined;
+      renameSync(log, `${folder}.jsonl`);
+      return `${folder}.jsonl`;
     },
     async clear() {
       await redis.stop();
