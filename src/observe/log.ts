@@ -104,7 +104,7 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
     level,
     event: shortened(event),
   };
-  for (const [name, kind] of kinds) {
+  for (const [name, kind] of fieldKinds) {
     const value = fields[name];
     if (value !== undefined) line[name] = checkedValue(kind, value);
   }
@@ -112,7 +112,7 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
 }
 
 type FieldName = keyof typeof kindOfField;
-const kinds = Object.keys(kindOfField)
+const fieldKinds = Object.keys(kindOfField)
   .filter((name): name is FieldName => Object.hasOwn(kindOfField, name))
   .map((name) => [name, kindOfField[name]] as const);
 

@@ -150,15 +150,12 @@ const isRejected = (result: { readonly outcome: string }): result is Rejected =>
 
 type OpenQuestion = readonly [key: string, question: PluginQuestion];
 
-const NO_QUESTIONS: readonly OpenQuestion[] = [];
-
 /** The questions of the rules that apply, without those that have an answer. */
 function openQuestionsOf(
   release: Release | undefined,
   callback: Callback,
   answers: ReadonlyMap<string, PluginAnswer>,
 ): readonly OpenQuestion[] {
-  if (release?.asksPlugins !== true) return NO_QUESTIONS;
   return [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
 }
 

@@ -8,7 +8,7 @@ const POWERS = Array.from(
   (_, exponent) => 10n ** BigInt(exponent),
 );
 
-/** The power of ten. Those that amounts need are kept. */
+/** Ten to this power. The powers that amounts need are computed once. */
 export const tenTo = (exponent: number): bigint => POWERS[exponent] ?? 10n ** BigInt(exponent);
 
 export const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;

@@ -22,6 +22,7 @@ export class Decimal {
       throw new RangeError(`a number has more than ${WHOLE_DIGITS} digits before the point`);
     }
     this.units = units;
+    Object.freeze(this);
   }
 }
 
@@ -50,6 +51,7 @@ export class Text {
   constructor(text: string, canonical?: Canonical) {
     this.text = text;
     this.#canonical = canonical;
+    Object.freeze(this);
   }
 
   is(written: string): boolean {
@@ -77,6 +79,7 @@ export class Output {
   constructor(to: Text, amount: Decimal) {
     this.to = to;
     this.amount = amount;
+    Object.freeze(this);
   }
 }
 
@@ -99,6 +102,7 @@ export class Moved {
     this.symbol = symbol;
     this.amount = amount === 'unlimited' ? undefined : amount;
     this.unlimited = amount === 'unlimited';
+    Object.freeze(this);
   }
 }
 

@@ -139,14 +139,14 @@ async function runSettlement(
 ): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
   const subject = keys.subject(request.subject);
-  // Each decision has dozens of both, so they are added to one list, and not joined from several.
-  const names = [keys.control, subject, keys.journal, keys.lists];
+  // One list each, because joining several lists takes longer, and every decision has dozens of keys and arguments.
+  const keyNames = [keys.control, subject, keys.journal, keys.lists];
   const args = [...head, ...settleArguments(parts, request, expected)];
   for (const claim of request.claims) {
-    names.push(...claimKeys(keys, request.subject, claim));
+    keyNames.push(...claimKeys(keys, request.subject, claim));
     args.push(...claimArguments(claim));
   }
-  const reply = await run(parts.connection, script, names, args);
+  const reply = await run(parts.connection, script, keyNames, args);
   const requestKey = `${subject} ${request.terms} ${request.question} ${flag(request.speedUp)}`;
   const result = readSettled(reply, expectOwnReply(parts, requestKey));
   if (result.outcome === 'lost') throw losses.reportFromSettle(request.source, result.loss, expected);

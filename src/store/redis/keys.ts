@@ -37,8 +37,8 @@ export interface SourceKeys {
   readonly lockouts: string;
 }
 
-/** More sources than settings have, for reads that name sources which don't exist. */
-const KNOWN_MAX = 10_000;
+/** The most sources whose keys are kept. Settings have far fewer, but reads may name sources that don't exist. */
+const KEPT_MAX = 10_000;
 
 /** `groupOf`: the group in whose slot the keys of a source are, if it has no slot of its own. */
 export function createKeys(
@@ -47,7 +47,7 @@ export function createKeys(
 ): Keys {
   const start = escaped(prefix);
   const global = `${start}:{global}`;
-  const known = new Map<string, { readonly group: string | undefined; readonly keys: SourceKeys }>();
+  const kept = new Map<string, { readonly group: string | undefined; readonly keys: SourceKeys }>();
   return {
     inForce: `${global}:in-force`,
     history: `${global}:history`,
@@ -61,8 +61,8 @@ export function createKeys(
     changed: `${global}:changed`,
     of(source) {
       const group = groupOf(source);
-      const before = known.get(source);
-      if (before !== undefined && before.group === group) return before.keys;
+      const found = kept.get(source);
+      if (found !== undefined && found.group === group) return found.keys;
       const own = `${start}:${group === undefined ? '' : groupTag(group)}{${escaped(source)}}`;
       const countedIn = (key: string): string => {
         const counting = groupOfKey(key);
@@ -82,7 +82,7 @@ export function createKeys(
         refusals: (key) => `${own}:refusals:${key}`,
         lockouts: `${own}:lockouts`,
       };
-      if (known.size < KNOWN_MAX) known.set(source, { group, keys });
+      if (kept.size < KEPT_MAX) kept.set(source, { group, keys });
       return keys;
     },
   };
