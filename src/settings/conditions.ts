@@ -83,6 +83,13 @@ const checkConsole: Check = ({ console, ops }, report) => {
   if (!isWritten(console, 'proxy') && !isWritten(console, 'passkeys')) {
     report(['console'], 'lets nobody in', 'set console.passkeys or console.proxy, or delete the section');
   }
+  const people = console.proxy?.people?.map((person) => person?.name) ?? [];
+  for (const [index, name] of people.entries()) {
+    const first = people.indexOf(name);
+    if (name === undefined || first === index) continue;
+    const problem = `is also the name of console.proxy.people[${first}]`;
+    report(['console', 'proxy', 'people', index, 'name'], problem, 'list each person once, with all roles');
+  }
   const { host, origin } = console.passkeys ?? {};
   if (host === undefined) return;
   if (host !== 'localhost' && ops?.hosts?.some((each) => each?.toLowerCase() === host) === false) {

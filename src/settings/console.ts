@@ -1,4 +1,4 @@
-import { addressRange, flag, list, oneOf, section, text } from './fields.ts';
+import { addressRange, checkedText, flag, isHostName, list, oneOf, section, text } from './fields.ts';
 
 const roles = list(oneOf(['read', 'operate', 'approve']), 1, 3, 'roles').describe(
   'What the person may do: `read` looks, `operate` freezes and changes lists, orders and prices, `approve` ' +
@@ -29,16 +29,20 @@ const proxy = section({
 });
 
 const passkeys = section({
-  host: text(
+  host: checkedText(
     /^(?:localhost|(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+)$/,
-    'write the host name by which browsers call the console, such as ops.example.com, or localhost',
+    isHostName,
+    'write the host name by which browsers call the console, such as ops.example.com, or localhost; ' +
+      'passkeys cannot be bound to an IP address',
   ).describe(
     'The host name by which browsers call the console. Passkeys are bound to it: with another name, people must ' +
       'be invited again.',
   ),
-  origin: text(
+  origin: checkedText(
     /^(?:https:\/\/[a-z0-9.-]{1,253}(?::\d{1,5})?|http:\/\/localhost(?::\d{1,5})?)$/,
-    'write https:// and the host name, with the port if it is not 443; http:// only for localhost',
+    isOrigin,
+    'write https:// and the host name, as browsers send it: with the port only if it is not 443 (80 for http), ' +
+      'and at most 65535; http:// only for localhost',
   )
     .optional()
     .meta({ title: 'origin' })
@@ -63,3 +67,8 @@ export const console = section({
         'the command.',
     ),
 });
+
+/** Whether browsers send exactly this text as the origin of a page. */
+function isOrigin(written: string): boolean {
+  return URL.canParse(written) && new URL(written).origin === written;
+}

@@ -87,11 +87,31 @@ function referenceRead(when: string) {
 export const secretReference = referenceRead('again when it changes');
 export const secretReferenceReadAtStart = referenceRead('when the service starts');
 
+const HOST_NAME =
+  /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*$/;
+
+/** Whether a text is a host name, and not an IP address or an attempt at one, such as 10.0.0.256. */
+export function isHostName(written: string): boolean {
+  return HOST_NAME.test(written) && !/(?:^|\.)\d+$/.test(written);
+}
+
+/** Whether something can have this address or host name. IPv6 addresses are written without brackets. */
+export function isHost(written: string): boolean {
+  return (isIP(written) !== 0 && !written.includes('%')) || isHostName(written);
+}
+
+/** Whether a text is a URL that can be connected to. */
+export function isUrl(written: string): boolean {
+  return URL.canParse(written) && new URL(written).port !== '0';
+}
+
 const RANGE_FIX = 'write an IP address or a range such as 10.0.0.0/8';
 
+/** Addresses of callers are compared as IPv4 where they are, so a mapped one would match nobody. */
 export const addressRange = z
   .string({ error: RANGE_FIX })
   .refine(isAddressRange, { error: RANGE_FIX })
+  .refine((range) => !/^::ffff:/i.test(range), { error: 'write it as an IPv4 address or range' })
   .meta({ title: 'IP address or range' });
 
 function isAddressRange(range: string): boolean {

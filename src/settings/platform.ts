@@ -1,5 +1,5 @@
 import { isLoopback } from '../values/loopback.ts';
-import { checkedText, section, text, wholeNumberOr } from './fields.ts';
+import { checkedText, isUrl, section, text, wholeNumberOr } from './fields.ts';
 
 const URL_FIX =
   'write the base address of the platform such as https://openapi.example.com, without user, password, ' +
@@ -7,7 +7,7 @@ const URL_FIX =
 
 /** The platform's own interface, which `countersign platform` calls. */
 export const platform = section({
-  url: checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#?@]+$/, (url) => URL.canParse(url), URL_FIX)
+  url: checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#?@]+$/, isUrl, URL_FIX)
     .optional()
     .meta({ title: 'http or https URL' })
     .describe('The base address of the platform. Without it, no operation can be called.'),

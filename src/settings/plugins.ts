@@ -1,5 +1,14 @@
-import { z } from 'zod';
-import { filePath, list, secretReference, section, shortName, text, wholeNumberOr } from './fields.ts';
+import {
+  checkedText,
+  filePath,
+  isUrl,
+  list,
+  secretReference,
+  section,
+  shortName,
+  text,
+  wholeNumberOr,
+} from './fields.ts';
 
 const name = shortName.describe('The name that policies use.');
 
@@ -7,11 +16,9 @@ const URL_FIX =
   'write a URL such as https://risk.example/ask, without user, password or fragment; ' +
   'http is for a service on this machine';
 
-const url = z
-  .string({ error: URL_FIX })
-  .max(2048, { error: URL_FIX })
-  .refine((written) => /^https?:\/\/[^\s#@]+$/.test(written) && URL.canParse(written), { error: URL_FIX })
-  .meta({ title: 'http or https URL' });
+const url = checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#@]+$/, isUrl, URL_FIX).meta({
+  title: 'http or https URL',
+});
 
 const waiting = wholeNumberOr(64, 0, 10000).describe(
   'Questions that may wait in the queue. If the queue is full, the next question fails at once.',

@@ -2,13 +2,15 @@ import type { z } from 'zod';
 import { console } from './console.ts';
 import {
   addressRange,
+  checkedText,
   filePath,
   flagOr,
+  isHost,
+  isHostName,
   list,
   oneOf,
   secretReference,
   section,
-  text,
   wholeNumberOr,
 } from './fields.ts';
 import { platform } from './platform.ts';
@@ -17,7 +19,11 @@ import { reconcile } from './reconcile.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
 
-const host = text(/^[A-Za-z0-9.:_-]{1,253}$/, 'write an address or a host name to listen on')
+const host = checkedText(
+  /^[^\s/]{1,253}$/,
+  isHost,
+  'write an IP address or a host name to listen on, without port or brackets',
+)
   .default('127.0.0.1')
   .meta({ title: 'address or host name' });
 
@@ -47,7 +53,7 @@ const limits = section({
   requestTimeoutMs: wholeNumberOr(5000, 100, 60000).describe(
     'Time limit for a whole request to arrive, and for its answer to be read.',
   ),
-  keepAliveTimeoutMs: wholeNumberOr(65000, 0, 600000).describe(
+  keepAliveTimeoutMs: wholeNumberOr(65000, 1, 600000).describe(
     'How long an idle connection is kept. Make it longer than the idle time-out of the gateway, ' +
       'often 60 s. Otherwise the gateway may send a callback on a connection that is being closed.',
   ),
@@ -107,9 +113,10 @@ const publicPort = section({
   ),
 });
 
-const hostName = text(
-  /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?)*$/,
-  'write a host name such as countersign-ops.example.com, without port',
+const hostName = checkedText(
+  /^[^\s/]{1,253}$/,
+  isHostName,
+  'write a host name such as countersign-ops.example.com, without port; IP addresses are always allowed',
 );
 
 /** The port for operators: health, readiness, metrics, and the API. */

@@ -102,15 +102,11 @@ const callbackPath = text(
   'write a path such as /cosigner/withdraw, without a slash at its end',
 );
 
-const callerAddress = addressRange.refine((range) => !/^::ffff:/i.test(range), {
-  error: 'write it as an IPv4 address or range',
-});
-
 const credential = z.union(
   [
     z.literal('none'),
     z.strictObject({
-      addresses: list(callerAddress, 1, 64, 'addresses').describe('The caller has one of these addresses.'),
+      addresses: list(addressRange, 1, 64, 'addresses').describe('The caller has one of these addresses.'),
     }),
     z.strictObject({
       header: section({

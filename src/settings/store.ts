@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { filePath, secretReferenceReadAtStart, section, text, wholeNumberOr } from './fields.ts';
+import { filePath, isHost, secretReferenceReadAtStart, section, text, wholeNumberOr } from './fields.ts';
 
 /** The parts of `store.url`. */
 export type StoreAddress =
@@ -166,9 +166,9 @@ export function storeAddress(url: string): StoreAddress | undefined {
 
 function storeNode(node: string, defaultPort: number): StoreNode | undefined {
   const groups = /^(?:\[(?<v6>[0-9a-f:.]+)\]|(?<name>[\w.-]+))(?::(?<port>\d{1,5}))?$/i.exec(node)?.groups;
-  const host = groups?.['v6'] ?? groups?.['name'];
+  const host = groups?.['v6'] ?? groups?.['name'] ?? '';
   const port = Number(groups?.['port'] ?? defaultPort);
-  return host === undefined || port < 1 || port > 65535 ? undefined : { host, port };
+  return isHost(host) && port >= 1 && port <= 65535 ? { host, port } : undefined;
 }
 
 function databaseNumber(digits: string | undefined): number | undefined {

@@ -15,7 +15,7 @@ it.each([
   [{ proxy: { ...PROXY, people: [{ name: 'ada', roles: ['admin'] }] } }, 'console.proxy.people[0].roles[0]'],
   [{ passkey: {} }, 'console.passkey'],
   [{ passkeys: {} }, 'console.passkeys.host'],
-  [{ passkeys: { host: '10.0.0.1' } }, 'console.passkeys.host is 10.0.0.1, which is not in ops.hosts'],
+  [{ passkeys: { host: '10.0.0.1' } }, 'passkeys cannot be bound to an IP address'],
   [{ passkeys: { host: 'ops.example' } }, 'console.passkeys.host is ops.example, which is not in ops.hosts'],
   [{ passkeys: { host: 'localhost' } }, 'console.passkeys.origin is missing; write http://localhost:9090'],
   [{ passkeys: { host: 'localhost', origin: 'http://ops.example' } }, 'console.passkeys.origin'],
