@@ -1,13 +1,11 @@
-import { z } from 'zod';
 import { type Amount, tenTo } from '../values/amount.ts';
-import { type Claim, type ClaimResult, NOT_CHECKED, claimResults } from './claims.ts';
+import { type ClaimResult, NOT_CHECKED } from './claims.ts';
 import { orderFound } from './order.ts';
 
 /*
  * What the stores keep of the results of claims: a JSON list. A result is a list of texts, which begins with
  * a letter for the kind, and then whether the claim holds (1 or 0). If no text has a blank, the texts are
- * joined by blanks: `w 1 0 12e36`. An amount is in units of 10^-36, and may end with an exponent. Older
- * versions wrote the kind in full, and the embedded store an object in place of a list.
+ * joined by blanks: `w 1 0 12e36`. An amount is in units of 10^-36, and may end with an exponent.
  */
 
 /** The stored form of results. */
@@ -55,7 +53,7 @@ function formatUnits(amount: Amount): string {
 
 /**
  * The results of claims from their stored form; undefined for anything else. Read without zod, which is too
- * slow for each decision, but for the objects that older versions of the embedded store wrote.
+ * slow for each decision.
  */
 export function readResults(json: string): readonly ClaimResult[] | undefined {
   if (json === '[]') return [];
@@ -84,23 +82,17 @@ function readResult(written: unknown): ClaimResult | undefined {
     : Array.isArray(written)
       ? written
       : undefined;
-  if (texts === undefined) return objects.safeParse([written]).data?.[0];
+  if (texts === undefined) return undefined;
   if (texts[0] === UNCHECKED) return texts.length === 2 && texts[1] === '0' ? NOT_CHECKED : undefined;
-  return (RESULTS.get(texts[0]) ?? RESULTS.get(KINDS.get(texts[0])))?.(texts);
+  return RESULTS.get(texts[0])?.(texts);
 }
-
-const unitsSchema = z
-  .string()
-  .regex(/^\d+$/)
-  .transform((digits) => BigInt(digits));
-const objects = claimResults(unitsSchema);
 
 /** Undefined if the texts are not a result of this kind. The first text is the kind. */
 type ReadResult = (texts: readonly unknown[]) => ClaimResult | undefined;
 
-const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadResult>([
+const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<string, ReadResult>([
   [
-    'window',
+    'w',
     (texts) => {
       const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
       if (texts.length !== 4 || !isFlag(holds) || !isFlag(reserved) || !isUnits(used)) return undefined;
@@ -108,7 +100,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'distinct',
+    'd',
     (texts) => {
       const [holds, reserved, counted, further] = texts.slice(1);
       if (texts.length !== 5 || !isFlag(holds) || !isFlag(reserved)) return undefined;
@@ -118,7 +110,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'list',
+    'l',
     (texts) => {
       const [holds, missing, present] = [texts[1], texts[2], texts.slice(3)];
       if (!isFlag(holds) || !isFlag(missing) || !present.every(isText)) return undefined;
@@ -126,7 +118,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'aged',
+    'a',
     (texts) => {
       const [holds, missing, added] = [texts[1], texts[2], texts.slice(3)];
       if (!isFlag(holds) || !isFlag(missing) || !added.every(isAdded)) return undefined;
@@ -135,7 +127,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'mark',
+    'm',
     (texts) => {
       const [holds, markedAt] = [texts[1], texts[2]];
       if (texts.length !== 3 || !isFlag(holds) || !isDigits(markedAt)) return undefined;
@@ -143,7 +135,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'order',
+    'o',
     (texts) => {
       const [holds, order, differs] = [texts[1], orderFound.safeParse(texts[2]), texts.slice(3)];
       if (!isFlag(holds) || !order.success || !differs.every(isText)) return undefined;
@@ -152,7 +144,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'refusals',
+    'r',
     (texts) => {
       const [holds, refusals, lockedAt, lockedUntil] = texts.slice(1);
       if (texts.length !== 5 || !isFlag(holds) || !isDigits(refusals)) return undefined;
@@ -162,7 +154,7 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
   [
-    'speed-up',
+    's',
     (texts) => {
       const [holds, approvedAt, speedUps] = [texts[1], texts[2], texts[3]];
       if (texts.length !== 4 || !isFlag(holds) || !isDigits(approvedAt) || !isDigits(speedUps))
@@ -171,10 +163,6 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<Claim['type'], ReadRes
     },
   ],
 ]);
-
-const KINDS: ReadonlyMap<unknown, unknown> = new Map(
-  [...RESULTS.keys()].map((kind) => [String(kind)[0], kind]),
-);
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isFlag = (value: unknown): value is '0' | '1' => value === '0' || value === '1';

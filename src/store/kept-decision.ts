@@ -163,7 +163,7 @@ export function keptText(detail: string): string | undefined {
   return plaintext ?? detail.slice(end + 1);
 }
 
-/** Whether {@link keptDecision} wrote the detail. Other entries, and those of older versions, stay as they are. */
+/** Whether {@link keptDecision} wrote the detail. Other entries stay as they are. */
 export const isKeptDecision = (detail: string): boolean => detail.startsWith(BEGINNING);
 
 function parsed(json: string): unknown {

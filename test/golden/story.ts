@@ -8,7 +8,7 @@ import type { RawRequest } from './world.ts';
 export const PARTNER = '0x52908400098527886E0F7030069857D2E4169EE7';
 const TOKEN = 'published-demo-token-for-trying-out-only';
 const SECRET = 'published-demo-secret-for-trying-out-only';
-export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
+const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
 
 /** Before any callback: URL stands for the address of the service. */
 export const PREPARED: readonly string[] = [
@@ -111,7 +111,7 @@ export const web3 = (members: object = {}): string =>
     ...members,
   });
 
-export function payment(members: Readonly<Record<string, string>>): string {
+function payment(members: Readonly<Record<string, string>>): string {
   const all: Readonly<Record<string, string>> = {
     appKey: 'demo-shop',
     appOrderId: 'P-1',

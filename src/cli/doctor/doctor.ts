@@ -15,7 +15,7 @@ export const doctor: CommandRow = {
   path: 'doctor',
   summary:
     'Check settings, keys, store, policies and ports, and say how to fix each problem. Changes no ' +
-    'settings, policies or decisions. It writes test data, and upgrades a store of an older version. ' +
+    'settings, policies or decisions. It writes test data, and creates the tables of a new store. ' +
     "With platform.url, it asks the platform for yesterday's bill.",
   example: 'doctor\ndoctor --config /etc/countersign/countersign.yaml --json',
   async run(session) {

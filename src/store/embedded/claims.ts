@@ -236,7 +236,6 @@ function orderState(order: Order | undefined, usesOrder: boolean): OrderFound {
   return order.state === 'expected' ? 'agrees' : order.state;
 }
 
-/** An approval that an older version stored without its time does not count. */
 function checkSpeedUp(
   subject: SubjectRecord | undefined,
   request: Pick<SettleStep, 'question' | 'speedUp'>,

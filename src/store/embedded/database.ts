@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { type LockWait, SERVICE_WAIT, createBegin } from './lock.ts';
 import { integer } from './rows.ts';
-import { APPLICATION_ID, migrations } from './schema.ts';
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 import { storeError } from './sqlite-errors.ts';
 
 /** The cache of one connection, at most. */
@@ -31,10 +31,10 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a file and migrates it to the current schema. With `create`, a missing file is created with its
+ * Opens a file. With `create`, a missing file is created with its
  * folders. A commit is on disk when it returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path
  * that is no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT for a file that is no database of this
- * program, and STORE_UNSAFE if a newer version wrote it or its file system can't share it safely.
+ * program, and STORE_UNSAFE if another version wrote it or its file system can't share it safely.
  */
 export function openDatabase(
   path: string,
@@ -56,7 +56,7 @@ export function openDatabase(
     connection = new DatabaseSync(uriOf(file, create), { timeout: lockWait.waitMs });
     schemaVersionOf(file, connection);
     setPragmas(file, connection, cacheKib);
-    migrate(file, connection, lockWait);
+    createTables(file, connection, lockWait);
     const identity = identityOf(file);
     if (before[0] !== undefined && before[0] !== identity[0]) {
       throw storeMissing(file, 'was replaced while it was opened');
@@ -118,17 +118,19 @@ function setPragmas(file: string, connection: DatabaseSync, cacheKib: number): v
   connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cacheKib}`);
 }
 
-function migrate(file: string, connection: DatabaseSync, lockWait: LockWait): void {
-  if (schemaVersionOf(file, connection) === migrations.length) return;
+function createTables(file: string, connection: DatabaseSync, lockWait: LockWait): void {
+  if (schemaVersionOf(file, connection) === SCHEMA_VERSION) return;
   createBegin(file, connection, lockWait)();
-  // Another process may have migrated the file meanwhile.
-  for (const step of migrations.slice(schemaVersionOf(file, connection))) connection.exec(step);
-  connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-  connection.exec(`PRAGMA user_version = ${migrations.length}`);
+  // Another process may have created the tables meanwhile.
+  if (schemaVersionOf(file, connection) === 0) {
+    connection.exec(SCHEMA);
+    connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+  }
   connection.exec('COMMIT');
 }
 
-/** 0 for a new file. Throws STORE_CORRUPT for another program's database, STORE_UNSAFE for a newer schema. */
+/** 0 for a new file. Throws STORE_CORRUPT for another program's database, STORE_UNSAFE for another schema. */
 function schemaVersionOf(file: string, connection: DatabaseSync): number {
   const version = pragma(connection, 'user_version');
   const tables = integer(
@@ -142,12 +144,12 @@ function schemaVersionOf(file: string, connection: DatabaseSync): number {
       { file },
     );
   }
-  if (version > migrations.length) {
+  if (version !== 0 && version !== SCHEMA_VERSION) {
     throw new CountersignError(
       'STORE_UNSAFE',
-      `a newer version wrote the store ${file} (its schema is ${version}, ` +
-        `and this version knows ${migrations.length}); run that version`,
-      { file, version, known: migrations.length },
+      `another version wrote the store ${file} (its schema is ${version}, ` +
+        `and this version knows ${SCHEMA_VERSION}); run that version`,
+      { file, version, known: SCHEMA_VERSION },
     );
   }
   return version;

@@ -1,14 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import {
-  FREEZES_MAX,
-  type FreezeDetail,
-  LIFTED_MAX,
-  assertFreeze,
-  assertUnfreeze,
-  lossesIn,
-} from '../freezes.ts';
+import { FREEZES_MAX, type FreezeDetail, LIFTED_MAX, assertFreeze, assertUnfreeze } from '../freezes.ts';
 import type { Control, Freeze, HistoryEntry, Push, Releases, Unfreeze } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
@@ -49,7 +42,10 @@ export function createReleases(
   journal: JournalTable,
   sources: SourceTable,
 ): ReleaseTables {
-  const find = connection.prepare('SELECT revision, prices, frozen_at_ms FROM control');
+  const find = connection.prepare(
+    `SELECT revision, prices, EXISTS (SELECT 1 FROM freeze WHERE lifted_ms IS NULL) AS is_frozen
+     FROM control`,
+  );
   const putInForce = connection.prepare(
     'UPDATE control SET sequence = sequence + 1, revision = ?, at_ms = ? RETURNING sequence',
   );
@@ -87,7 +83,7 @@ export function createReleases(
       return {
         revision: text(row, 'revision'),
         prices: integer(row, 'prices'),
-        isFrozen: row['frozen_at_ms'] !== null,
+        isFrozen: integer(row, 'is_frozen') !== 0,
       };
     },
   };
@@ -107,7 +103,7 @@ export function createSources(connection: DatabaseSync): SourceTable {
 // ---- freezes ----
 
 function createFreezing(
-  { control, saveLegacyFreeze, nextSequence, save, lift, writeFrozenColumns }: FreezeRows,
+  { control, nextSequence, save, lift }: FreezeRows,
   journal: JournalTable,
   sources: SourceTable,
 ): Pick<ReleaseTables, 'freeze' | 'unfreeze'> {
@@ -121,13 +117,12 @@ function createFreezing(
   return {
     freeze({ reason, by }, nowMs) {
       assertFreeze({ reason, by });
-      const { frozen } = saveLegacyFreeze();
+      const { frozen } = control();
       const sequence = nextSequence(nowMs);
       const joined = frozen.length < FREEZES_MAX ? undefined : frozen.findLast(isFromOperator);
       const id = joined?.id ?? `f${sequence}`;
       const freeze = { id, kind: 'operator', reason, by, atMs: nowMs } as const;
       save(joined === undefined ? freeze : { ...freeze, reason: `${reason}${JOINED}` });
-      writeFrozenColumns();
       const now = control();
       journalChange({ change: 'freeze', by, atMs: nowMs, freezes: [freeze] }, now);
       return { freeze, control: now };
@@ -135,11 +130,10 @@ function createFreezing(
     unfreeze({ by, reason = '', ids, acknowledgeLoss = false }, nowMs) {
       assertUnfreeze({ reason });
       const mayLift = new Set(acknowledgeLoss ? ['operator', 'loss'] : ['operator']);
-      const before = saveLegacyFreeze();
+      const before = control();
       const lifted = before.frozen.filter(({ id, kind }) => ids.includes(id) && mayLift.has(kind));
       if (lifted.length === 0) return { lifted, control: before };
       lift(lifted, { by, atMs: nowMs, sequence: nextSequence(nowMs) });
-      writeFrozenColumns();
       const now = control();
       const why = reason !== '' && { reason };
       journalChange({ change: 'unfreeze', by, ...why, atMs: nowMs, freezes: lifted }, now);
@@ -150,10 +144,6 @@ function createFreezing(
 
 interface FreezeRows {
   readonly control: () => Control;
-  /**
-   * Saves, as a row of its own, a freeze that an older version wrote. Older versions know only one freeze.
-   */
-  readonly saveLegacyFreeze: () => Control;
   /** Increments the sequence and returns it. */
   readonly nextSequence: (nowMs: number) => number;
   /** Replaces a freeze of the same id. */
@@ -162,8 +152,6 @@ interface FreezeRows {
     freezes: readonly Freeze[],
     end: { readonly by: string; readonly atMs: number; readonly sequence: number },
   ) => void;
-  /** Writes the columns of `control` that older versions read, after the freezes themselves. */
-  readonly writeFrozenColumns: () => void;
 }
 
 function createFreezeRows(connection: DatabaseSync): FreezeRows {
@@ -178,9 +166,6 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
   );
   const incrementSequence = connection.prepare(
     'UPDATE control SET sequence = sequence + 1, at_ms = ? RETURNING sequence',
-  );
-  const setFrozen = connection.prepare(
-    'UPDATE control SET frozen_reason = ?, frozen_by = ?, frozen_at_ms = ?',
   );
   const saveFreeze = connection.prepare(
     `INSERT INTO freeze (id, kind, reason, by, at_ms) VALUES (?, ?, ?, ?, ?)
@@ -202,19 +187,10 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
   return {
     control,
     save,
-    saveLegacyFreeze() {
-      const before = control();
-      before.frozen.forEach(save);
-      return before;
-    },
     nextSequence: (nowMs) => integer(incrementSequence.get(nowMs) ?? {}, 'sequence'),
     lift(freezes, { by, atMs, sequence }) {
       for (const { id } of freezes) lift.run(by, atMs, sequence, rowIdOf(id));
       dropOldLifted.run();
-    },
-    writeFrozenColumns() {
-      const legacy = legacyFreezeOf(storedFreezes(findAll.get() ?? {}));
-      setFrozen.run(legacy?.reason ?? null, legacy?.by ?? null, legacy?.atMs ?? null);
     },
   };
 }
@@ -224,10 +200,6 @@ const JOINED = ' (this id also covers an earlier freeze; see the journal)';
 
 const isFromOperator = ({ kind }: Freeze): boolean => kind === 'operator';
 const rowIdOf = (id: string): number => Number(id.slice(1));
-
-/** The only freeze that older versions see: preferably one for a loss, otherwise the newest. */
-const legacyFreezeOf = (frozen: readonly Freeze[]): Freeze | undefined =>
-  lossesIn(frozen).at(-1) ?? frozen.at(-1);
 
 const freezeRows = z.array(
   z.tuple([
@@ -241,24 +213,13 @@ const freezeRows = z.array(
 const liftedRows = z.array(z.tuple([z.int(), z.string(), z.int()]));
 
 function controlOf(row: Row): Control {
-  const sequence = integer(row, 'sequence');
   return {
-    sequence,
+    sequence: integer(row, 'sequence'),
     revision: text(row, 'revision'),
-    frozen: row['frozen_at_ms'] === null ? [] : allFreezes(row, sequence),
+    frozen: storedFreezes(row),
     lifted: parsedColumn(liftedRows, row, 'lifted').map(([id, by, atMs]) => ({ id: `f${id}`, by, atMs })),
     prices: integer(row, 'prices'),
   };
-}
-
-/** At least one: the stored freezes, and one that an older version wrote into the columns of `control`. */
-function allFreezes(row: Row, sequence: number): readonly Freeze[] {
-  const frozen = storedFreezes(row);
-  const [reason, by] = [text(row, 'frozen_reason'), text(row, 'frozen_by')];
-  const atMs = integer(row, 'frozen_at_ms');
-  const legacy = legacyFreezeOf(frozen);
-  const isStored = legacy?.reason === reason && legacy.by === by && legacy.atMs === atMs;
-  return isStored ? frozen : [...frozen, { id: `f${sequence}`, kind: 'operator', reason, by, atMs }];
 }
 
 function storedFreezes(row: Row): readonly Freeze[] {

@@ -1,25 +1,22 @@
 /** `PRAGMA application_id` of our files, so that no other program's database is written to. */
 export const APPLICATION_ID = 0x43_53_4e_31;
 
+/** The version of {@link SCHEMA} (`PRAGMA user_version`). A file with another one is not opened. */
+export const SCHEMA_VERSION = 1;
+
 /**
- * The steps from each schema version (`PRAGMA user_version`) to the next. A released step never changes; a
- * change of the schema is a new step.
- *
  * `journal.id` ascends over all sources and `journal.at_ms` never descends with it, so the order by time is
  * the order by id. The table `tally` has the number of entries of each journal.
  */
-export const migrations: readonly string[] = [
-  `
+export const SCHEMA = `
   CREATE TABLE control (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     sequence INTEGER NOT NULL,
     revision TEXT NOT NULL,
-    frozen_reason TEXT,
-    frozen_by TEXT,
-    frozen_at_ms INTEGER,
+    prices INTEGER NOT NULL,
     at_ms INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO control VALUES (1, 0, '', NULL, NULL, NULL, 0);
+  INSERT INTO control VALUES (1, 0, '', 0, 0);
 
   CREATE TABLE release (revision TEXT PRIMARY KEY, document TEXT NOT NULL) STRICT;
 
@@ -97,9 +94,6 @@ export const migrations: readonly string[] = [
   CREATE TRIGGER journal_shrinks AFTER DELETE ON journal BEGIN
     UPDATE tally SET entries = entries - 1 WHERE source = OLD.source;
   END;
-  `,
-  `
-  ALTER TABLE control ADD COLUMN prices INTEGER NOT NULL DEFAULT 0;
 
   CREATE TABLE price (
     asset TEXT PRIMARY KEY,
@@ -134,15 +128,14 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (source, subject)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX expected_order_by_expiry ON expected_order (expires_ms);
-  `,
-  // The clock, as the last process compared it with the store's time: see time.ts.
-  // - `now_ms`: the store's time when it was last compared.
-  // - `kept`: 0 until a service has compared the clock. Older versions, which never did, leave it at 0.
-  // - `witness`: the id of the kernel's count of elapsed time when the clock was last right (see Elapsed).
-  // - `witness_elapsed_ms`, `witness_clock_ms`: that count and the clock, at the same moment.
-  // - `held_ms`: the clock when a jump ahead was first found; NULL while there is no jump.
-  // - `held_ahead_ms`: the most that the clock was found ahead during the jump; NULL while there is none.
-  `
+
+  -- The clock, as the last process compared it with the store's time: see time.ts.
+  -- now_ms: the store's time when it was last compared.
+  -- kept: 0 until a service has compared the clock.
+  -- witness: the id of the kernel's count of elapsed time when the clock was last right (see Elapsed).
+  -- witness_elapsed_ms, witness_clock_ms: that count and the clock, at the same moment.
+  -- held_ms: the clock when a jump ahead was first found; NULL while there is no jump.
+  -- held_ahead_ms: the most that the clock was found ahead during the jump; NULL while there is none.
   CREATE TABLE clock (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     now_ms INTEGER NOT NULL,
@@ -154,14 +147,12 @@ export const migrations: readonly string[] = [
     held_ahead_ms INTEGER
   ) STRICT;
   INSERT INTO clock VALUES (1, 0, 0, '', 0, 0, NULL, NULL);
-  `,
-  // `service` has the last heartbeat of each service.
-  // - `sequence`: that of the Control which the service follows.
-  // - `answered`: the last request for heartbeats that the service had read, a number of `service_call`.
-  // - `trouble`: why the service is not ready; empty if it is ready.
-  // - `probe`: a long text that shows that the disk has room, or the empty text.
-  // `service_call` has the number of the last request for heartbeats.
-  `
+
+  -- The last heartbeat of each service.
+  -- sequence: that of the Control which the service follows.
+  -- answered: the last request for heartbeats that the service had read, a number of service_call.
+  -- trouble: why the service is not ready; empty if it is ready.
+  -- probe: a long text that shows that the disk has room, or the empty text.
   CREATE TABLE service (
     id TEXT PRIMARY KEY,
     name TEXT NOT NULL,
@@ -172,12 +163,11 @@ export const migrations: readonly string[] = [
     at_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
+  -- The number of the last request for heartbeats.
   CREATE TABLE service_call (one INTEGER PRIMARY KEY CHECK (one = 1), number INTEGER NOT NULL) STRICT;
   INSERT INTO service_call VALUES (1, 0);
-  `,
-  // Older versions read only the one freeze in the columns of `control`. The trigger keeps them from lifting
-  // the freezes of this table. `id` is the number in `f7`, and `lifted_in` the sequence of the unfreeze.
-  `
+
+  -- id: the number in f7. lifted_in: the sequence of the unfreeze.
   CREATE TABLE freeze (
     id INTEGER PRIMARY KEY,
     kind TEXT NOT NULL,
@@ -188,23 +178,11 @@ export const migrations: readonly string[] = [
     lifted_ms INTEGER,
     lifted_in INTEGER
   ) STRICT;
-  INSERT INTO freeze
-    SELECT sequence, 'operator', frozen_reason, frozen_by, frozen_at_ms, NULL, NULL, NULL
-    FROM control WHERE frozen_at_ms IS NOT NULL;
-  CREATE TRIGGER freezes_stand BEFORE UPDATE OF frozen_at_ms ON control
-  WHEN NEW.frozen_at_ms IS NULL AND EXISTS (SELECT 1 FROM freeze WHERE lifted_ms IS NULL)
-  BEGIN
-    SELECT RAISE(ABORT, 'freezes of a newer version stand: lift them with that version');
-  END;
+  CREATE INDEX freeze_in_effect ON freeze (id) WHERE lifted_ms IS NULL;
 
   CREATE TABLE source (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-  INSERT INTO source SELECT source FROM tally;
-  `,
-  // Nothing to change. The step keeps out older versions, which can't read the records of subjects and the
-  // results of claims that are written now.
-  '',
-  // A value counts in its counter until `until_ms`.
-  `
+
+  -- A value counts in its counter until until_ms.
   CREATE TABLE distinct_value (
     source TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -213,11 +191,8 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (source, key, value)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX distinct_value_by_end ON distinct_value (until_ms);
-  `,
-  // The same for the records of subjects whose approval was released.
-  '',
-  // A refusal counts until `until_ms`. A lock-out ends at `until_ms`; 0: when it is lifted.
-  `
+
+  -- A refusal counts until until_ms. A lock-out ends at until_ms; 0: when it is lifted.
   CREATE TABLE refusal (
     source TEXT NOT NULL,
     key TEXT NOT NULL,
@@ -238,9 +213,8 @@ export const migrations: readonly string[] = [
     PRIMARY KEY (source, key)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX lockout_by_end ON lockout (until_ms);
-  `,
-  // `until_ms` 0: for ever.
-  `
+
+  -- until_ms 0: for ever.
   CREATE TABLE access (
     id TEXT PRIMARY KEY,
     version INTEGER NOT NULL,
@@ -248,5 +222,4 @@ export const migrations: readonly string[] = [
     until_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX access_by_end ON access (until_ms);
-  `,
-];
+`;

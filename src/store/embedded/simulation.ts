@@ -15,7 +15,7 @@ import type {
 import { type SettleStep, notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { JournalTable } from './journal.ts';
 import { amount, integer, text } from './rows.ts';
-import { migrations } from './schema.ts';
+import { SCHEMA } from './schema.ts';
 import { recordNotification, releaseApproval, settle } from './settle.ts';
 import { cacheInForce, createTables } from './tables.ts';
 
@@ -62,7 +62,7 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
   // so it needs no rollback journal. Only a connection that is not `defensive` can turn that off.
   const connection = new DatabaseSync(where === 'memory' ? ':memory:' : '', { defensive: false });
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
-  for (const step of migrations) connection.exec(step);
+  connection.exec(SCHEMA);
   const refusals = new Map<string, Refusal>();
   const reservations = createReservations(connection);
   const tables = cacheInForce(createTables(connection, createRefusalJournal(refusals)));

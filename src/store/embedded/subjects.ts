@@ -22,10 +22,10 @@ const storedDecision = z.strictObject({
   /** Of a refusal; a repeated approval doesn't depend on it. */
   revision: z.string().default(''),
   final: z.boolean().default(false),
-  /** A refusal that is never repeated, but decided again each time. Older versions did not store it. */
+  /** A refusal that is never repeated, but decided again each time. */
   afresh: z.boolean().default(false),
-  /** When it was made. 0 for a decision of an older version, which did not store it. */
-  atMs: z.number().default(0),
+  /** When it was made. */
+  atMs: z.number(),
   /** The lists that a refusal depends on, with their versions; 0 for a list that did not exist. */
   lists: z
     .array(z.tuple([z.string(), z.number()]))

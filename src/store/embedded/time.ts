@@ -20,7 +20,7 @@ export function createTime(connection: DatabaseSync, maxStepMs: number): (clockM
     const row = readStored();
     seenMs = Math.max(seenMs, integer(row, 'at_ms'));
     const aheadMs = clockMs - seenMs;
-    // An older version did not store the time, so it is unknown how long no service ran.
+    // Until a service has compared the clock, it is unknown how long no service ran.
     const isKept = integer(row, 'kept') === 1;
     const jumped = row['held_ms'] !== null || (isKept && aheadMs > maxStepMs);
     if (jumped) return { nowMs: seenMs, aheadMs: Math.max(1, aheadMs) };

@@ -334,10 +334,7 @@ const LOSS_TEXT: Readonly<Record<LossKind, (source: string) => string>> = {
 };
 const ALL_LOST = 'Redis no longer has any data that this process read from it';
 
-/**
- * The author of the freeze, and how its reason starts. Older versions recognise a loss by them: see
- * include/in_force.lua.
- */
+/** The author of the freeze, and how its reason starts. */
 const BY = 'countersign';
 const START = 'data was lost: ';
 const FIX =

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Control, Freeze } from '../store.ts';
-import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
+import { type RedisParts, journalArguments } from './parts.ts';
 import { readPlaces } from './places.ts';
 import { digits, parseJson, parseReply, optionalText, text, texts } from './reply.ts';
 import { loadScript, run } from './script.ts';
@@ -18,13 +18,12 @@ import { loadScript, run } from './script.ts';
 
 const startScript = loadScript('start-epoch-1');
 const registerScript = loadScript('register-source-1');
-const upgradeScript = loadScript('upgrade-freezes-1');
 const removeEventsScript = loadScript('remove-freeze-events-1');
 const updateCopyScript = loadScript('update-copy-2');
 
 /**
- * The record as scripts pass it. `frozen` is one of the freezes, as older versions know it; `freezes` are all
- * of them. Freezes are JSON; no freezes are the empty text.
+ * The record as scripts pass it. `frozen` is `1` while a freeze is in effect, otherwise the empty text.
+ * `freezes` are JSON; no freezes are the empty text.
  */
 export type InForce = readonly [
   sequence: string,
@@ -55,7 +54,7 @@ export interface StoreState {
 const FIELDS = [
   'sequence',
   'revision',
-  // One of the freezes, for older versions; empty while nothing is frozen.
+  // '1' while a freeze is in effect, otherwise empty. Sources read it with each decision.
   'frozen',
   // The version of the price table.
   'prices',
@@ -67,8 +66,6 @@ const FIELDS = [
   'lost',
   // '1' while a freeze for lost data is in effect; otherwise missing.
   'stopped',
-  // `frozen` as this version last wrote it. If `frozen` differs, an older version has changed it.
-  'told',
   // The freeze events that some source may not have in its journal yet: JSON, or empty.
   'acts',
   // The number in the newest id of a freeze.
@@ -76,24 +73,11 @@ const FIELDS = [
 ];
 const fields = z.array(optionalText).length(FIELDS.length);
 
-/**
- * Reads the record. With `start` it starts an epoch unless the store has one. A record that a version with a
- * single freeze wrote is upgraded first.
- */
+/** Reads the record. With `start` it starts an epoch unless the store has one. */
 export async function readState(
   parts: RedisParts,
-  options: { readonly start: boolean },
-): Promise<StoreState> {
-  const { state, isCurrent } = await readFields(parts, options);
-  if (isCurrent) return state;
-  await run(parts.connection, upgradeScript, [parts.keys.inForce], [clockArgument(parts)]);
-  return (await readFields(parts, options)).state;
-}
-
-async function readFields(
-  parts: RedisParts,
   { start }: { readonly start: boolean },
-): Promise<{ readonly state: StoreState; readonly isCurrent: boolean }> {
+): Promise<StoreState> {
   const { connection, keys } = parts;
   const newest = newEpoch();
   const reply = start
@@ -102,10 +86,10 @@ async function readFields(
   const found = parseReply(fields, 'what is in force', reply);
   const [sequence = '0', revision = '', frozen = '', prices = '0', freezes = '', lifted = '', ...rest] =
     found;
-  const [epoch, lost = '', stopped = '', upgraded = '', freezeEvents = '', ids = '0'] = rest;
+  const [epoch, lost = '', stopped = '', freezeEvents = '', ids = '0'] = rest;
   // Processes that remember another epoch must read the record before anything is pushed.
   if (epoch === newest) await publishChange(parts, sequence);
-  const state: StoreState = {
+  return {
     current: [sequence, revision, frozen, prices, freezes, lifted],
     epoch,
     lostEpochs: lost.split(' '),
@@ -113,7 +97,6 @@ async function readFields(
     freezeEvents,
     lastFreezeNumber: Number(ids),
   };
-  return { state, isCurrent: frozen === upgraded };
 }
 
 export function newEpoch(): string {

@@ -17,7 +17,7 @@ local held_at, held_ahead = string.match(held or '', '^(%d+) (%d+)$')
 held_at, held_ahead = tonumber(held_at or '0'), tonumber(held_ahead or '0')
 
 local function is_right()
-  -- An older version, which did not keep the time, wrote this store.
+  -- No service has compared the clock yet.
   if not kept[3] then return true end
   -- By this clock, Redis may have expired keys that still count, even if the clock is corrected now.
   if held_ahead > EXPIRY_SLACK_MS then return false end

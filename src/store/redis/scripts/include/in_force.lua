@@ -8,9 +8,6 @@ local JOINED = ' (this id also covers an earlier freeze; see the journal)'
 -- reached.
 local LIFTED_MAX, EVENTS_MAX = 20, 100
 
--- How older versions write a freeze for a loss.
-local LOSS_BY, LOSS_REASON = 'countersign', 'data was lost: '
-
 local function in_force_list(json)
   return (not json or json == '') and {} or cjson.decode(json)
 end
@@ -20,14 +17,9 @@ local function in_force_json(list)
   return #list == 0 and '' or cjson.encode(list)
 end
 
--- The field `frozen`, of the record and of each copy: one freeze, preferably for a loss, or the empty text.
--- Older versions know only this field.
+-- The field `frozen`, of the record and of each copy, which is empty while no freeze is in effect.
 local function in_force_frozen(state)
-  local shown = state.freezes[#state.freezes]
-  for _, freeze in ipairs(state.freezes) do
-    if freeze[2] == 'loss' then shown = freeze end
-  end
-  return shown and cjson.encode({ shown[3], shown[4], shown[5] }) or ''
+  return #state.freezes > 0 and '1' or ''
 end
 
 local function in_force_freeze_json(freeze)
@@ -73,32 +65,23 @@ local function in_force_freeze(state, kind, reason, by, at)
   return freeze
 end
 
--- Reads the record. A freeze that a version with a single freeze wrote is added to the others and replaces
--- none of them.
 local function in_force_read(key, clock)
-  local found = redis.call('HMGET', key, 'sequence', 'revision', 'frozen', 'prices', 'epoch', 'lost',
-    'freezes', 'told', 'lifted', 'acts', 'ids')
-  local state = {
-    key = key, sequence = tonumber(found[1] or '0'), revision = found[2] or '', prices = found[4] or '0',
-    epoch = found[5], lost = found[6] or '', freezes = in_force_list(found[7]),
-    lifted = in_force_list(found[9]), acts = in_force_list(found[10]), ids = tonumber(found[11] or '0'),
+  local found = redis.call('HMGET', key, 'sequence', 'revision', 'prices', 'epoch', 'lost', 'freezes', 'lifted',
+    'acts', 'ids')
+  return {
+    key = key, sequence = tonumber(found[1] or '0'), revision = found[2] or '', prices = found[3] or '0',
+    epoch = found[4], lost = found[5] or '', freezes = in_force_list(found[6]),
+    lifted = in_force_list(found[7]), acts = in_force_list(found[8]), ids = tonumber(found[9] or '0'),
     now = time_now(key, clock),
   }
-  local frozen = found[3] or ''
-  if frozen ~= '' and frozen ~= (found[8] or '') then
-    local reason, by, at = unpack(cjson.decode(frozen))
-    local is_loss = by == LOSS_BY and string.sub(reason, 1, #LOSS_REASON) == LOSS_REASON
-    in_force_freeze(state, is_loss and 'loss' or 'operator', reason, by, at)
-  end
-  return state
 end
 
 -- Writes the record. The caller has increased its sequence, and must then update the copies.
 local function in_force_write(state)
-  local frozen, stopped = in_force_frozen(state), false
+  local stopped = false
   for _, freeze in ipairs(state.freezes) do stopped = stopped or freeze[2] == 'loss' end
-  redis.call('HSET', state.key, 'sequence', ms(state.sequence), 'revision', state.revision, 'frozen', frozen,
-    'told', frozen, 'prices', state.prices, 'freezes', in_force_json(state.freezes),
+  redis.call('HSET', state.key, 'sequence', ms(state.sequence), 'revision', state.revision,
+    'frozen', in_force_frozen(state), 'prices', state.prices, 'freezes', in_force_json(state.freezes),
     'lifted', in_force_json(state.lifted), 'acts', in_force_json(state.acts),
     'ids', ms(state.ids), 'now', ms(state.now))
   if stopped then

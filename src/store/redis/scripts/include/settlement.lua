@@ -82,7 +82,6 @@ if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired',
 
 -- 3: the subject
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
--- A subject whose decisions have no scheme, because older versions kept none, is bound to none.
 if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
 if released then return refuse('RELEASED', released) end
 local earlier = step.decision
