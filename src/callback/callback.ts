@@ -48,8 +48,6 @@ export interface Movement {
 
 /** The movements of a transaction, for a policy that counts them. */
 export interface Movements {
-  /** Whether approvals count like transfers, or apart from them. */
-  readonly approvals: 'count' | 'apart';
   /** Empty if there is a problem. */
   readonly list: readonly Movement[];
   /** Why they can't be read. */

@@ -1,4 +1,4 @@
-import type { Kind, Movements } from '../callback/callback.ts';
+import type { Kind } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonical.ts';
 import { type SyntaxFault, type Tree, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
@@ -281,28 +281,12 @@ export function compilePolicy(
     )
     .filter((entry) => entry !== undefined);
   const { rules } = policy;
-  const reader = movements && movementReader(movements, entries, policy);
+  const reader = movements && movementReader(entries, policy);
   return { name, callback, when, final, entries, rules, ...(reader && { movements: reader }) };
 }
 
 /** Reads what transactions move, as far as the asset table and the rules of the policy know it. */
-function movementReader(
-  approvals: Movements['approvals'],
-  entries: readonly CompiledEntry[],
-  { rules, assets, problems, doubts }: PolicyParts,
-): MovementReader {
-  const areJudged = rules.some(
-    ({ mode, always, allowedCalls, judgesAmounts }) =>
-      mode === 'enforce' && always && (allowedCalls !== undefined || judgesAmounts === 'approvals'),
-  );
-  if (approvals === 'apart' && !areJudged) {
-    problems.push({
-      path: ['movements', 'approvals'],
-      of: 'value',
-      message: 'no rule judges the approvals in every transaction',
-      fix: 'add contract-calls, or a limit with approvals: only, outside of any and without when; or write count',
-    });
-  }
+function movementReader(entries: readonly CompiledEntry[], { assets, doubts }: PolicyParts): MovementReader {
   const allowed = judgedCalls(entries);
   for (const method of uncountedMethods(allowed, assets)) {
     doubts.push({
@@ -312,14 +296,14 @@ function movementReader(
       fix: 'limit it by the conditions of its entry, or leave it out there',
     });
   }
-  return createMovementReader(approvals, allowed, assets);
+  return createMovementReader(allowed, assets);
 }
 
 /** The parts of a policy that all its entries share. */
 interface PolicyParts extends RuleFiles {
   readonly name: string;
   readonly kind: Kind;
-  readonly movements: Movements['approvals'] | undefined;
+  readonly movements: 'count' | undefined;
   readonly problems: Problem[];
   /** What is valid, but hardly meant. */
   readonly doubts: Problem[];

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { KINDS, type Kind, type Movements } from '../callback/callback.ts';
+import { KINDS, type Kind } from '../callback/callback.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import { type Path, type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
 import { ruleNamed, ruleNames } from './rules/registry.ts';
@@ -14,17 +14,12 @@ const GROUP_DEPTH_MAX = 4;
 const NAME = 'a name of at most 64 lower-case letters, digits and hyphens, a letter first';
 const RULES = `a list of at least one rule and at most ${RULES_MAX}`;
 
-const APPROVALS = 'count, or apart';
-
 /** The content of `movements`. */
 export const movementsShape = z.strictObject(
   {
     approvals: z
-      .enum(['count', 'apart'], { error: APPROVALS })
-      .describe(
-        '`count`: an approval counts as its full amount, for its spender. `apart`: a rule of its own judges ' +
-          'approvals: contract-calls, or a limit with `approvals: only`.',
-      ),
+      .literal('count', { error: 'count' })
+      .describe('`count`: an approval counts as its full amount, for its spender.'),
   },
   { error: 'a mapping like { approvals: count }' },
 );
@@ -59,8 +54,7 @@ export const policyShape = z.strictObject({
     .optional()
     .describe(
       'For `callback: web3`: the rules judge all that a transaction moves, and not only its native coins. ' +
-        '`approvals: count` counts approvals like transfers; `approvals: apart` leaves them to a rule of ' +
-        'their own. See docs/movements.md.',
+        '`approvals: count` counts approvals like transfers. See docs/movements.md.',
     ),
   rules: z
     .array(z.unknown(), { error: RULES })
@@ -75,8 +69,8 @@ export interface PolicyDocument {
   readonly callback: Kind;
   readonly when: Json | undefined;
   readonly final: boolean;
-  /** Whether its rules see movements, and how approvals count there. */
-  readonly movements: Movements['approvals'] | undefined;
+  /** Whether its rules see movements. */
+  readonly movements: 'count' | undefined;
   readonly rules: readonly EntryDocument[];
 }
 

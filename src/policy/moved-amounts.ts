@@ -18,8 +18,8 @@ const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
 
 /**
  * The amounts that rules judge, one for each asset. In a policy with `movements`, they are the sums of the
- * movements, and of the approvals as far as these count: there may be none. Otherwise it is the callback's own
- * amount. Throws {@link UnreadableMember} if an amount or its asset is not known.
+ * movements, or of the approvals among them: there may be none. Otherwise it is the callback's own amount.
+ * Throws {@link UnreadableMember} if an amount or its asset is not known.
  */
 export function amountsOf(callback: Callback, approvals?: 'only'): readonly MovedAmount[] {
   const { movements } = callback;
@@ -30,8 +30,7 @@ export function amountsOf(callback: Callback, approvals?: 'only'): readonly Move
   checkMember(callback, 'to');
   const bySymbol = new Map<string, Movement[]>();
   for (const movement of movements.list) {
-    const isApproval = movement.type === 'approval';
-    if (approvals === 'only' ? !isApproval : isApproval && movements.approvals === 'apart') continue;
+    if (approvals === 'only' && movement.type !== 'approval') continue;
     // A call that sends no coins.
     if (movement.type === 'native' && movement.amount === 0n) continue;
     const symbol = symbolOf(movement);

@@ -33,7 +33,6 @@ export interface MovementReader {
  * see {@link judgedCalls}.
  */
 export function createMovementReader(
-  approvals: Movements['approvals'],
   allowed: readonly AllowedTransactions[],
   assets: AssetTable,
 ): MovementReader {
@@ -42,11 +41,7 @@ export function createMovementReader(
   return {
     read(callback) {
       const { symbol: network } = callback;
-      const problem = (refusal: Refusal): Movements => ({
-        approvals,
-        list: [],
-        problem: unreadable(refusal),
-      });
+      const problem = (refusal: Refusal): Movements => ({ list: [], problem: unreadable(refusal) });
       if (assets.get(network)?.chain !== 'evm') {
         const because = `the asset table has no EVM network ${network}`;
         return problem({ because, values: { symbol: network } });
@@ -57,9 +52,7 @@ export function createMovementReader(
       const transaction = readTransaction(callback, known.reading);
       const refusal =
         transaction.problem ?? list.add(transaction.calls, (call) => mayRunDelegated(call, known.allowed));
-      return refusal === undefined
-        ? { approvals, list: list.movements, problem: undefined }
-        : problem(refusal);
+      return refusal === undefined ? { list: list.movements, problem: undefined } : problem(refusal);
     },
   };
 }
@@ -264,19 +257,12 @@ class MovementList {
       argument === undefined ? [] : valuesAt(values, argument);
     const [recipients, tokens, amounts] = [at(move.to), at(move.token), at(move.amount)];
     const count = Math.max(recipients.length, tokens.length, amounts.length);
-    const byWrapper = move.paidByWrapper === true || at(move.paidBySender).includes(false);
     for (let index = 0; index < count; index++) {
       const to = addressIn(recipients, index);
       const contract = move.token === undefined ? call.contract : addressIn(tokens, index);
       const token = tokenAt(this.#assets, this.#callback.symbol, contract);
       const base = { type: move.type, symbol: token?.symbol, contract, to };
-      if (byWrapper) {
-        // What it holds has been counted when it came. It may go on to the two that it is for.
-        if (to === call.caller || to === call.runsAs) continue;
-        const { symbol } = this.#callback;
-        const coins = { type: 'native', symbol, contract: undefined, to } as const;
-        this.movements.push({ ...(move.token === undefined ? coins : base), amount: 'unknown' });
-      } else if (move.revokes === true) {
+      if (move.revokes === true) {
         this.movements.push({ ...base, amount: 0n });
       } else {
         const written = itemAt(amounts, index);

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { encodeAbiParameters, encodePacked, parseAbiParameters } from 'viem/utils';
+import { encodePacked } from 'viem/utils';
 import { describe, expect, it } from 'vitest';
 import type { Movement } from '../../src/callback/callback.ts';
 import { withMovements } from '../../src/policy/movements.ts';
@@ -23,7 +23,6 @@ import {
   SAFE,
   THIEF,
   type Transaction,
-  UNIVERSAL,
   USDT,
   WETH,
   ZERO,
@@ -84,12 +83,7 @@ ${at(DAI, 'burn(uint256)', 'what: any')}\
 ${at(PERMIT2, 'approve(address,address,uint160,uint48)', 'token: any, spender: any, amount: any, expiration: any', ', decimals: 6')}\
 ${at(PERMIT2, 'transferFrom((address,address,uint160,address)[])', 'transferDetails: any', ', decimals: 6')}\
 ${at(PERMIT2, PERMIT, 'owner: any, permitSingle: any, signature: any', ', decimals: 6')}\
-${at(PERMIT2, 'lockdown((address,address)[])', 'approvals: any')}\
-${at(UNIVERSAL, 'execute(bytes,bytes[])', '', paying)}\
-${at(UNIVERSAL, 'V3_SWAP_EXACT_IN', 'recipient: any, amountIn: any, amountOutMin: any, path: any, payerIsUser: any, allowRevert: any', ', decimals: 6')}\
-${at(UNIVERSAL, 'PERMIT2_TRANSFER_FROM', 'token: any, recipient: any, amount: any, allowRevert: any', ', decimals: 6')}\
-${at(UNIVERSAL, 'SWEEP', 'token: any, recipient: any, amountMin: any, allowRevert: any')}\
-${at(UNIVERSAL, 'WRAP_ETH', 'recipient: any, amount: any, allowRevert: any', ', decimals: 18')}`;
+${at(PERMIT2, 'lockdown((address,address)[])', 'approvals: any')}`;
 
 const OWN_ABI = `pay(uint256 what)
 burn(uint256 what)
@@ -469,75 +463,6 @@ describe('native coins', () => {
     ]);
   });
 });
-
-describe('the commands of a router', () => {
-  const CALLER = `0x${'1'.padStart(40, '0')}`;
-  const ITSELF = `0x${'2'.padStart(40, '0')}`;
-  const path = (from: string, to: string): string => `0x${from.slice(2)}000bb8${to.slice(2)}`;
-  const swap = (recipient: string, from: string, payerIsUser = true): Command => [
-    '00',
-    encodeAbiParameters(parseAbiParameters('address, uint256, uint256, bytes, bool'), [
-      recipient as `0x${string}`,
-      5n * UNIT,
-      1n,
-      path(from, DAI) as `0x${string}`,
-      payerIsUser,
-    ]),
-  ];
-  const sweep = (recipient: string): Command => [
-    '04',
-    encodeAbiParameters(parseAbiParameters('address, address, uint256'), [
-      DAI,
-      recipient as `0x${string}`,
-      1n,
-    ]),
-  ];
-  const wrap = (recipient: string): Command => [
-    '0b',
-    encodeAbiParameters(parseAbiParameters('address, uint256'), [recipient as `0x${string}`, ETHER]),
-  ];
-  const take: Command = [
-    '02',
-    encodeAbiParameters(parseAbiParameters('address, address, uint160'), [USDT, PARTNER, UNIT]),
-  ];
-  const execute = (...commands: readonly Command[]): string =>
-    call(
-      'execute(bytes,bytes[])',
-      `0x${commands.map(([byte]) => byte).join('')}`,
-      commands.map(([, input]) => input),
-    );
-
-  it.each<[string, readonly Command[], readonly string[]]>([
-    ['a swap for the caller', [swap(CALLER, USDT)], [`transfer 5 USDT to ${ME}`]],
-    ['a swap for somebody else', [swap(THIEF, USDT)], [`transfer 5 USDT to ${THIEF}`]],
-    ['a swap of an unknown token', [swap(CALLER, WETH)], [`transfer unknown ${WETH} to ${ME}`]],
-    ['a swap and its proceeds', [swap(ITSELF, USDT), sweep(CALLER)], [`transfer 5 USDT to ${UNIVERSAL}`]],
-    [
-      'proceeds for somebody else',
-      [swap(ITSELF, USDT), sweep(THIEF)],
-      [`transfer 5 USDT to ${UNIVERSAL}`, `transfer unknown DAI to ${THIEF}`],
-    ],
-    ['a swap of what the router holds', [wrap(ITSELF), swap(CALLER, WETH, false)], []],
-    [
-      'one for somebody else',
-      [wrap(ITSELF), swap(THIEF, USDT, false)],
-      [`transfer unknown USDT to ${THIEF}`],
-    ],
-    ['coins for somebody else', [wrap(THIEF)], [`native unknown ETH to ${THIEF}`]],
-    ['a transfer', [take], [`transfer 1 USDT to ${PARTNER}`]],
-  ])('%s', (_, commands, movements) => {
-    const found = movementsOf({ contract: UNIVERSAL, data: execute(...commands) });
-    expect(found).toEqual(movements);
-  });
-
-  it('leave the coins with the router', () => {
-    expect(movementsOf({ contract: UNIVERSAL, data: execute(wrap(ITSELF)), amount: '1' })).toEqual([
-      `native 1 ETH to ${UNIVERSAL}`,
-    ]);
-  });
-});
-
-type Command = readonly [byte: string, input: string];
 
 describe('movements are not known', () => {
   it.each<[string, Transaction, RegExp]>([

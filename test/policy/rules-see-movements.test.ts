@@ -42,16 +42,15 @@ const CALLS = `{
         ] }`;
 
 interface Options {
-  readonly approvals?: 'count' | 'apart';
   readonly when?: string;
   readonly facts?: MoreFacts;
 }
 
-function policyOf(rule: string, { approvals = 'count', when = '{ main_chain_symbol: ETH }' }: Options = {}) {
+function policyOf(rule: string, { when = '{ main_chain_symbol: ETH }' }: Options = {}) {
   return `policy: one
 callback: web3
 when: ${when}
-movements: { approvals: ${approvals} }
+movements: { approvals: count }
 rules:
   - ${rule}
   - contract-calls: ${CALLS}
@@ -152,15 +151,6 @@ describe('every rule about amounts or addresses', () => {
     const result = judged(rule, approval(MAX), prices);
     expect(result).toMatchObject({ verdict: 'refuse', because: 'the amount is unlimited' });
   });
-
-  it.each(EACH_RULE)('leaves it to contract-calls if approvals are apart: %s', (rule) => {
-    const apart = { ...prices, approvals: 'apart' as const };
-    expect(judged(rule, approval(MAX), apart)).toMatchObject({
-      verdict: 'pass',
-      because: 'it moves no amount',
-    });
-    expect(judged(rule, approval(MAX), apart).values).toEqual({});
-  });
 });
 
 describe('amount-limit', () => {
@@ -190,21 +180,18 @@ describe('amount-limit', () => {
     expect(judged(limit('USDT: 6'), usdt(6n * UNIT + 1n)).verdict).toBe('refuse');
   });
 
-  it('counts an approval like a transfer, or apart', () => {
+  it('counts an approval like a transfer, and can judge approvals alone', () => {
     expect(judged(limit('USDT: 6'), approval(7n * UNIT)).because).toBe(
       'the amount 7 USDT is above the maximum 6',
     );
-    expect(judged(limit('USDT: 6'), approval(7n * UNIT), { approvals: 'apart' }).verdict).toBe('pass');
     const only = 'amount-limit: { by: asset, approvals: only, max: { USDT: 6 } }';
-    for (const approvals of ['count', 'apart'] as const) {
-      expect(judged(only, approval(6n * UNIT), { approvals }).verdict).toBe('pass');
-      expect(judged(only, approval(7n * UNIT), { approvals }).verdict).toBe('refuse');
-      expect(judged(only, approval(MAX), { approvals }).because).toBe('the amount is unlimited');
-      expect(judged(only, usdt(7n * UNIT), { approvals })).toMatchObject({
-        verdict: 'pass',
-        because: 'it approves no amount',
-      });
-    }
+    expect(judged(only, approval(6n * UNIT)).verdict).toBe('pass');
+    expect(judged(only, approval(7n * UNIT)).verdict).toBe('refuse');
+    expect(judged(only, approval(MAX)).because).toBe('the amount is unlimited');
+    expect(judged(only, usdt(7n * UNIT))).toMatchObject({
+      verdict: 'pass',
+      because: 'it approves no amount',
+    });
   });
 
   it('passes a transaction that moves nothing, unless it has a minimum', () => {
@@ -272,16 +259,15 @@ describe('window-limit', () => {
     expect(results[0]?.values['to']).toBe([PARTNER, OTHER, PARTNER, ROUTER].join(' '));
   });
 
-  it('is another count than without movements, and with approvals apart', () => {
+  it('is another count than without movements', () => {
     const keysOf = (yaml: string): readonly string[] =>
       evaluateAt(release(yaml, {}, ASSETS), callbackOf({ ...usdt(1n), amount: '1' }), NOON).claims.flatMap(
         (claim) => (claim.type === 'window' ? [claim.key] : []),
       );
     const counted = keysOf(policyOf(limit));
-    const apart = keysOf(policyOf(limit, { approvals: 'apart' }));
     const without = keysOf(policyOf(limit).replace(/movements: .*\n/, ''));
     expect(counted).toHaveLength(2);
-    expect(new Set([...counted, ...apart, ...without]).size).toBe(5);
+    expect(new Set([...counted, ...without]).size).toBe(3);
   });
 
   it('needs the asset in its key', () => {
@@ -381,7 +367,7 @@ describe('lists', () => {
       verdict: 'refuse',
       values: { values: THIEF },
     });
-    expect(judged(allow, approval(0n, THIEF), { approvals: 'apart' }).verdict).toBe('refuse');
+    expect(judged(allow, approval(0n, THIEF)).verdict).toBe('refuse');
     const deny = 'deny-list: { of: to, file: blocked.txt }';
     expect(judged(deny, usdt(0n, THIEF))).toMatchObject({ verdict: 'refuse', values: { values: THIEF } });
     expect(judged(deny, batch).verdict).toBe('pass');
@@ -514,40 +500,12 @@ describe('movements of a policy', () => {
   const limit = '  - amount-limit: { by: asset, max: { USDT: 1 } }\n';
 
   it.each([
-    [limit, '{ approvals: counted }', '"counted" is not valid; write count, or apart'],
-    [limit, '{}', 'approvals is missing; write count, or apart'],
+    [limit, '{ approvals: counted }', '"counted" is not valid; write count'],
+    [limit, '{}', 'approvals is missing; write count'],
     [limit, 'count', 'write a mapping of approvals'],
     [limit, '{ aprovals: count }', 'did you mean approvals?'],
-    [limit, '{ approvals: apart }', 'no rule judges the approvals in every transaction; add contract-calls'],
-    [
-      `${limit}  - amount-limit: { by: asset, approvals: only, max: { USDT: 1 } }\n    mode: observe\n`,
-      '{ approvals: apart }',
-      'no rule judges the approvals',
-    ],
-    [
-      `${limit}  - any: [{ amount-limit: { by: asset, approvals: only, max: { USDT: 1 } } }, { schedule: { hours: 08:00-20:00, zone: UTC } }]\n`,
-      '{ approvals: apart }',
-      'no rule judges the approvals',
-    ],
-    [
-      `${limit}  - amount-limit: { by: asset, approvals: only, max: { USDT: 1 } }\n    when: { symbol: ETH }\n`,
-      '{ approvals: apart }',
-      'no rule judges the approvals',
-    ],
   ])('%s %s is a fault', (rules, movements, fault) => {
     expect(bare(rules, movements)).toContain(fault);
-  });
-
-  it('may be apart if a rule judges the approvals', () => {
-    expect(
-      bare(
-        `${limit}  - amount-limit: { by: asset, approvals: only, max: { USDT: 1 } }\n`,
-        '{ approvals: apart }',
-      ),
-    ).toBe('');
-    expect(
-      bare(`${limit}  - value-limit: { max: 1, maxAge: 10m, approvals: only }\n`, '{ approvals: apart }'),
-    ).toBe('');
   });
 
   it('are for web3 alone', () => {

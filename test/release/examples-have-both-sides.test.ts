@@ -18,9 +18,6 @@ const WITHOUT_EFFECT: Readonly<Record<string, Readonly<Record<string, string>>>>
     'rules.3.value-limit.maxAge: 2h to 7201s': 'the other value-limit refuses an older price',
     'rules.4.value-limit.maxAge: 2h to 7201s': 'the other value-limit refuses an older price',
   },
-  'a-swap-router': {
-    'rules.0.contract-calls.multicall.depth: 1 to 2': 'no entry allows a command that contains calls',
-  },
   'approval-above-a-value': {
     'rules.1.when.value.maxAge: 5m to 301s': 'the value-limit refuses an older price',
   },

@@ -10,7 +10,6 @@ import {
   isDynamic,
   valuesAt,
 } from './abi.ts';
-import type { CallRun } from './commands.ts';
 import type { Method } from './methods.ts';
 
 /** The length of `0x` and the eight digits of a selector. */
@@ -51,8 +50,8 @@ export type CallRead =
  * (viem) encodes them to the same bytes. At most `trailingMax` bytes may follow them.
  */
 export function readCall(
-  { parameters, inputs, sameLength, signature, adapt }: Method,
-  { body, trailingMax, run }: { readonly body: string; readonly trailingMax: number; readonly run: CallRun },
+  { parameters, inputs, sameLength, signature }: Method,
+  { body, trailingMax }: { readonly body: string; readonly trailingMax: number },
 ): CallRead {
   const refuse = (because: string, argument = ''): CallRead => ({
     ok: false,
@@ -75,8 +74,7 @@ export function readCall(
   if (unequal !== undefined) {
     return refuse(`${unequal.map((each) => each.path).join(' and ')} have different lengths`);
   }
-  const adapted = adapt?.(values, run) ?? values;
-  return typeof adapted === 'string' ? refuse(adapted) : { ok: true, values: adapted, trailing };
+  return { ok: true, values, trailing };
 }
 
 /**

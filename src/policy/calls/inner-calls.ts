@@ -1,10 +1,9 @@
 import type { Amount } from '../../values/amount.ts';
 import { type Argument, type Value, valuesAt } from './abi.ts';
-import { commandOf } from './commands.ts';
 import { SELECTOR_CHARACTERS } from './decode.ts';
 
 /** Where a wrapper has its calls. `A` is an argument, or its path before the method is known. */
-export type InnerCalls<A = Argument> = ListedCalls<A> | PackedCalls<A> | Commands<A>;
+export type InnerCalls<A = Argument> = ListedCalls<A> | PackedCalls<A>;
 
 /** A call, or a list of calls, in arguments of their own. */
 interface ListedCalls<A> {
@@ -24,19 +23,9 @@ interface PackedCalls<A> {
   readonly data: A;
 }
 
-/** The commands of Uniswap's Universal Router, a byte each, and their inputs. */
-interface Commands<A> {
-  readonly form: 'commands';
-  readonly commands: A;
-  readonly inputs: A;
-}
-
 /** The same place with other arguments. */
 export function mapInnerCalls<A, B>(inner: InnerCalls<A>, map: (argument: A) => B): InnerCalls<B> {
   if (inner.form === 'packed') return { form: 'packed', data: map(inner.data) };
-  if (inner.form === 'commands') {
-    return { form: 'commands', commands: map(inner.commands), inputs: map(inner.inputs) };
-  }
   const { data, target, value, operation } = inner;
   return {
     form: 'listed',
@@ -74,8 +63,6 @@ export interface Frame {
 export interface InnerCall extends Frame {
   /** `0x` and lower-case digits. */
   readonly data: string;
-  /** The command of a router. Its data has no selector. */
-  readonly command?: { readonly name: string; readonly mayRevert: boolean };
 }
 
 /** The calls of a wrapper, or a sentence that says why they can't be read. */
@@ -84,9 +71,9 @@ export function innerCallsOf(
   outer: Frame,
   values: readonly Value[],
 ): readonly InnerCall[] | string {
-  if (inner.form === 'listed') return listedCalls(inner, outer, values);
-  if (inner.form === 'packed') return packedCalls(textAt(values, inner.data), outer);
-  return commandCalls(textAt(values, inner.commands), valuesAt(values, inner.inputs), outer);
+  return inner.form === 'listed'
+    ? listedCalls(inner, outer, values)
+    : packedCalls(textAt(values, inner.data), outer);
 }
 
 const UNREADABLE = 'an inner call has no selector, target or value';
@@ -188,30 +175,6 @@ function packedCalls(packed: string, outer: Frame): readonly InnerCall[] | strin
     }
     calls.push(read);
     at = end;
-  }
-  return calls;
-}
-
-/** The flag of a command that may fail while the others take effect. */
-const ALLOW_REVERT = 0x80;
-
-function commandCalls(
-  commands: string,
-  inputs: readonly Value[],
-  { runsAs, caller }: Frame,
-): readonly InnerCall[] | string {
-  const bytes = [...Buffer.from(commands.slice(2), 'hex')];
-  if (bytes.length !== inputs.length) {
-    return `there are ${bytes.length} commands and ${inputs.length} inputs`;
-  }
-  const calls: InnerCall[] = [];
-  for (const [index, byte] of bytes.entries()) {
-    const name = commandOf(byte & ~ALLOW_REVERT);
-    const data = inputs[index];
-    if (name === undefined) return `the command 0x${byte.toString(16).padStart(2, '0')} is unknown`;
-    if (typeof data !== 'string') return UNREADABLE;
-    const command = { name, mayRevert: (byte & ALLOW_REVERT) !== 0 };
-    calls.push({ data, command, contract: runsAs, runsAs, caller, native: 0n, isDelegated: false });
   }
   return calls;
 }

@@ -1,4 +1,4 @@
-import { keccak256, parseAbi, parseAbiParameters, stringToHex } from 'viem/utils';
+import { keccak256, parseAbi, stringToHex } from 'viem/utils';
 import { messageOf } from '../../errors.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import type { FilePlace, Path } from '../fault.ts';
@@ -7,20 +7,18 @@ import {
   type AbiParameter,
   type Argument,
   type Parameter,
-  type Value,
   argumentsOf,
   formatTypes,
   readParameters,
 } from './abi.ts';
 import { type AbiMethod, type UnreadableMethod, readAbiFile } from './abi-file.ts';
-import { type CallRun, type Command, commands, judgedInputs, judgedValues } from './commands.ts';
 import { type InnerCalls, innerArguments, mapInnerCalls } from './inner-calls.ts';
 
 /** A method, and what is known about its arguments. */
 export interface Method {
-  /** `transfer(address,uint256)`, or the name of a router's command. */
+  /** `transfer(address,uint256)`. */
   readonly signature: string;
-  /** `0x` and eight digits, with which its call data begins. A command has its name. */
+  /** `0x` and eight digits, with which its call data begins. */
   readonly selector: string;
   readonly parameters: readonly Parameter[];
   /** The parameters in the ABI. */
@@ -44,8 +42,6 @@ export interface Method {
   readonly isErc20: boolean;
   /** Whether only an ABI file defines it. It is then unknown which of its arguments are amounts. */
   readonly fromAbiFile: boolean;
-  /** The values of `arguments`, or why they can't be read. Without it, the decoded values are theirs. */
-  readonly adapt?: (values: readonly Value[], run: CallRun) => readonly Value[] | string;
 }
 
 /** Tokens that a call moves, or allows somebody to move. `A` is an argument, or its path. */
@@ -59,14 +55,10 @@ export interface TokenMove<A = Argument> {
   readonly amount?: A;
   /** Whether it takes an approval back, so that nobody gets an amount. */
   readonly revokes?: true;
-  /** Whether the wrapper pays, of what the transaction has given it before. */
-  readonly paidByWrapper?: true;
-  /** A flag that is false if the wrapper pays. */
-  readonly paidBySender?: A;
 }
 
 function mapMove<A, B>(
-  { to, token, amount, paidBySender, ...others }: TokenMove<A>,
+  { to, token, amount, ...others }: TokenMove<A>,
   map: (argument: A) => B,
 ): TokenMove<B> {
   return {
@@ -74,7 +66,6 @@ function mapMove<A, B>(
     to: map(to),
     ...(token === undefined ? {} : { token: map(token) }),
     ...(amount === undefined ? {} : { amount: map(amount) }),
-    ...(paidBySender === undefined ? {} : { paidBySender: map(paidBySender) }),
   };
 }
 
@@ -164,8 +155,6 @@ function addFile(table: WritableTable, file: string, path: Path, context: RuleCo
       }
       const [known] = table.bySignature.get(signature) ?? [];
       addMethod(table, known === undefined ? method : withNamesOf(known, inputs));
-      // In a revision from before this wrapper was known, the policy judges all of its arguments.
-      if (context.isStored && known?.innerCalls !== undefined) addMethod(table, method);
     }
     return true;
   } catch (thrown) {
@@ -219,8 +208,7 @@ export function toSignature(written: string): string {
 
 function fixForMethod(signature: string, bySignature: MethodTable['bySignature']): string {
   const name = nameIn(signature);
-  // A signature has a bracket, the name of a command has none.
-  const all = [...bySignature.keys()].filter((each) => each.includes('(') || !signature.includes('('));
+  const all = [...bySignature.keys()];
   const named = all.filter((each) => each.startsWith(`${name}(`));
   const suggestion =
     named.length > 0 ? named : all.filter((each) => closestMatch(name, [nameIn(each)]) !== undefined);
@@ -250,19 +238,6 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
     inputs,
     fromAbiFile: traits.fromAbiFile ?? false,
     ...withTraits(signature, argumentsOf(parameters), traits),
-  };
-}
-
-function commandMethod({ name, abi, ...traits }: Command): Method {
-  const inputs: readonly AbiParameter[] = parseAbiParameters(abi);
-  return {
-    signature: name,
-    selector: name,
-    parameters: readParameters(inputs),
-    inputs,
-    fromAbiFile: false,
-    adapt: (values, run) => judgedValues({ name, inputs }, values, run),
-    ...withTraits(name, argumentsOf(readParameters(judgedInputs(inputs))), traits),
   };
 }
 
@@ -383,7 +358,6 @@ const ofSafe: Traits = {
     operation: 'operation',
   },
 };
-const ofRouter: Traits = { innerCalls: { form: 'commands', commands: 'commands', inputs: 'inputs' } };
 
 /** The built-in methods, with their traits. If two share a signature, the first is the default. */
 const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
@@ -504,14 +478,11 @@ const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
   ],
   ['execTransactionFromModule(address to, uint256 value, bytes data, uint8 operation)', ofSafe],
   ['multiSend(bytes transactions)', { innerCalls: { form: 'packed', data: 'transactions' } }],
-  // Uniswap's Universal Router.
-  ['execute(bytes commands, bytes[] inputs)', ofRouter],
-  ['execute(bytes commands, bytes[] inputs, uint256 deadline)', ofRouter],
 ];
 
 let bySelector: ReadonlyMap<string, Method> | undefined;
 
-/** The built-in methods by selector, and the commands by name. Of several with one selector, the first. */
+/** The built-in methods by selector. Of several with one selector, the first. */
 export function methodsBySelector(): ReadonlyMap<string, Method> {
   bySelector ??= new Map(
     knownMethods()
@@ -525,14 +496,11 @@ let known: readonly Method[] | undefined;
 
 /** The built-in methods. The first policy that needs them creates them. */
 function knownMethods(): readonly Method[] {
-  known ??= [
-    ...KNOWN.map(([abi, traits]) => {
-      const lines: readonly string[] = [`function ${abi}`];
-      const [item] = parseAbi(lines);
-      if (item?.type !== 'function') throw new RangeError(`${abi} is not a method`);
-      return methodOf(item.name, item.inputs, traits);
-    }),
-    ...commands.map(commandMethod),
-  ];
+  known ??= KNOWN.map(([abi, traits]) => {
+    const lines: readonly string[] = [`function ${abi}`];
+    const [item] = parseAbi(lines);
+    if (item?.type !== 'function') throw new RangeError(`${abi} is not a method`);
+    return methodOf(item.name, item.inputs, traits);
+  });
   return known;
 }

@@ -119,8 +119,8 @@ class Reader {
 
   /** Reads a call and the calls in it. Returns the problem at which it stopped. */
   read(call: InnerCall, position: readonly number[], outside: readonly string[]): Refusal | undefined {
-    const { data, command } = call;
-    if (data === '0x' && command === undefined) {
+    const { data } = call;
+    if (data === '0x') {
       this.#calls.push(
         readCallOf(call, { decoded: undefined, position, path: [...outside, 'plain transfer'] }),
       );
@@ -129,17 +129,15 @@ class Reader {
     const refuse = ({ because, values }: Refusal, name: string): Refusal =>
       inCall({ because, values }, { position, path: [...outside, nameOf(name)] });
     const { contract } = call;
-    if (command === undefined && data.length < SELECTOR_CHARACTERS) {
+    if (data.length < SELECTOR_CHARACTERS) {
       const because = 'the call data is shorter than a selector';
       return refuse({ because, values: { contract, data } }, data);
     }
-    const selector = command?.name ?? data.slice(0, SELECTOR_CHARACTERS);
+    const selector = data.slice(0, SELECTOR_CHARACTERS);
     const readable = this.#reading.methodOf(contract, selector);
     if ('because' in readable) return refuse(readable, readable.values['method'] ?? selector);
     const { method, trailingMax } = readable;
-    const body = data.slice(command === undefined ? SELECTOR_CHARACTERS : 2);
-    const run = { caller: call.caller, runsAs: call.runsAs, mayRevert: command?.mayRevert ?? false };
-    const found = readCall(method, { body, trailingMax, run });
+    const found = readCall(method, { body: data.slice(SELECTOR_CHARACTERS), trailingMax });
     if (!found.ok) {
       const values = { contract, method: method.signature, selector, argument: found.argument };
       return refuse({ because: found.because, values }, method.signature);

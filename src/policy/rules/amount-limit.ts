@@ -108,7 +108,7 @@ rules:
       tables: [min, max].filter(isTable),
     };
     return {
-      judgesAmounts: approvals === undefined ? 'all' : 'approvals',
+      judgesAmounts: true,
       evaluate: (callback) => {
         const judged = allOf(amountsOf(callback, approvals).map((moved) => judge(moved, bounds)));
         if (judged !== undefined) return judged;

@@ -139,7 +139,7 @@ rules:
     const firstUse = { policy: context.policy, members, maxFor: boundLookup(max), period };
     return {
       compared: { members, effect: 'is unknown again' },
-      judgesAmounts: 'all',
+      judgesAmounts: true,
       evaluate: (callback) => {
         const judged = allOf(amountsOf(callback).map((moved) => judge(callback, moved, firstUse)));
         return judged ?? pass('it moves no amount');

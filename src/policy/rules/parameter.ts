@@ -140,7 +140,7 @@ export const approvalsOnly = z
 
 export function checkApprovals(approvals: 'only' | undefined, context: RuleContext): void {
   if (approvals === undefined || context.movements !== undefined) return;
-  const fix = 'leave it out, or add movements: { approvals: apart } to the policy';
+  const fix = 'leave it out, or add movements: { approvals: count } to the policy';
   context.fault(['approvals'], 'the policy sees no approvals, since it has no movements', fix);
 }
 

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { Callback, Kind, Movements } from '../../callback/callback.ts';
+import type { Callback, Kind } from '../../callback/callback.ts';
 import type { ClaimRequest } from '../../claims/claims.ts';
 import type { AllowedTransactions } from '../calls/transaction.ts';
 import type { AssetTable } from '../assets.ts';
@@ -73,8 +73,8 @@ export interface RuleContext {
   readonly when: ReadonlyMap<string, ReadonlySet<string>>;
   /** The `when` of the rule and of its groups, as canonical JSON. The rule counts what meets it apart. */
   readonly scope: string | undefined;
-  /** Whether the rules see the movements of a transaction, and how its approvals count there. */
-  readonly movements: Movements['approvals'] | undefined;
+  /** Whether the rules see the movements of a transaction. */
+  readonly movements: 'count' | undefined;
   /**
    * True for a stored release. It may have values that are a fault in a new policy. A rule must not become
    * less strict for it.
@@ -145,8 +145,8 @@ export interface Check {
   readonly alwaysPasses?: boolean;
   /** The calls that it allows. In a policy with movements, these can be read. */
   readonly allowedCalls?: AllowedTransactions;
-  /** Whether it judges the amounts of a callback: all of them, or those of approvals alone. */
-  readonly judgesAmounts?: 'all' | 'approvals';
+  /** Whether it judges the amounts of a callback. */
+  readonly judgesAmounts?: true;
   /** Whether it refuses an asset that is not in the asset table. */
   readonly refusesUnknownAssets?: boolean;
   /** Members that it compares. Without a known chain, another spelling of an address is another value. */

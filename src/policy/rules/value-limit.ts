@@ -133,7 +133,7 @@ rules:
     const limit = { max: toBound(greatest), maxAge, approvals, isPerAsset: per?.includes('symbol') === true };
     const declared = {
       maxPriceAge: maxAge,
-      judgesAmounts: approvals === undefined ? ('all' as const) : ('approvals' as const),
+      judgesAmounts: true as const,
     };
     if (window === undefined) {
       return {

@@ -111,7 +111,7 @@ rules:
     return (
       counter && {
         ...counter.check,
-        judgesAmounts: approvals === undefined ? 'all' : 'approvals',
+        judgesAmounts: true,
         evaluate: (callback, facts) => {
           const claims = amountsOf(callback, approvals).map(({ symbol, amount, text, payouts }) => {
             const limit = maxFor(symbol);

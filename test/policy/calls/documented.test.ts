@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { encodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { describe, expect, it } from 'vitest';
 import { NOON, evaluateAt, pricesOf, release } from '../callbacks.ts';
 import {
@@ -8,9 +7,7 @@ import {
   MULTISEND,
   PARTNER,
   THIEF,
-  UNIVERSAL,
   USDT,
-  WETH,
   ZERO,
   call,
   callbackOf,
@@ -57,27 +54,16 @@ const multiSend = (data: string): string =>
     'multiSend(bytes)',
     `0x00${USDT.slice(2)}${'0'.repeat(64)}${(data.length / 2 - 1).toString(16).padStart(64, '0')}${data.slice(2)}`,
   );
-const execute = (byte: string, recipient: string): string => {
-  const input = encodeAbiParameters(parseAbiParameters('address, uint256, uint256, bytes, bool'), [
-    `0x${recipient.slice(2)}`,
-    3_500_000_000n,
-    ETHER,
-    `0x${USDT.slice(2)}0001f4${WETH.slice(2)}`,
-    true,
-  ]);
-  return call('execute(bytes,bytes[],uint256)', byte, [input], soon(60));
-};
 const batch = (...calls: readonly (readonly [string, bigint, string])[]): string =>
   call('batch((address,uint256,bytes)[])', calls);
 
 const TIME = 'Conditions on the time and on other arguments';
 const BYTES = 'Bytes behind the arguments';
-const ROUTED = "Uniswap's Universal Router";
 const OWN = 'A multicall of your own ABI';
 
 describe('docs/policies.md', () => {
   it('has an example of call data below each heading', () => {
-    expect([...rules.keys()]).toEqual([TIME, BYTES, 'A Safe', ROUTED, OWN]);
+    expect([...rules.keys()]).toEqual([TIME, BYTES, 'A Safe', OWN]);
     expect([...section.matchAll(/^```yaml$/gm)]).toHaveLength(rules.size);
   });
 
@@ -95,10 +81,6 @@ describe('docs/policies.md', () => {
     ['A Safe', SAFE, exec(USDT, pay, 1), 'refuse'],
     ['A Safe', SAFE, exec(MULTISEND, multiSend(pay), 1), 'pass'],
     ['A Safe', SAFE, exec(MULTISEND, multiSend(steal), 1), 'refuse'],
-    [ROUTED, UNIVERSAL, execute('0x00', ME), 'pass'],
-    [ROUTED, UNIVERSAL, execute('0x80', ME), 'refuse'],
-    [ROUTED, UNIVERSAL, execute('0x00', THIEF), 'refuse'],
-    [ROUTED, UNIVERSAL, execute('0x10', ME), 'refuse'],
     [OWN, ACCOUNT, batch([USDT, 0n, pay], [PARTNER, ETHER / 2n, '0x']), 'pass'],
     [OWN, ACCOUNT, batch([USDT, 0n, steal]), 'refuse'],
     [OWN, ACCOUNT, batch([USDT, 1n, pay]), 'refuse'],

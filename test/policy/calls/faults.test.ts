@@ -48,11 +48,6 @@ describe('an entry of contract-calls is at fault', () => {
       'calls[0].method: a method that holds other calls is allowed, and multicall is not given; write multicall: { depth: 1, calls: 16 } beside calls',
     ],
     [
-      'with a command that no router has',
-      method('V3_SWAP_EXACT_INN'),
-      'calls[0].method: no method "V3_SWAP_EXACT_INN" is known; did you mean V3_SWAP_EXACT_IN or V3_SWAP_EXACT_OUT or V2_SWAP_EXACT_IN? If not, add an ABI file with this method under abis',
-    ],
-    [
       'with a method that holds calls, and no multicall',
       method('multicall(bytes[])'),
       'calls[0].method: a method that holds other calls is allowed, and multicall is not given; write multicall: { depth: 1, calls: 16 } beside calls',

@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { encodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { describe, expect, it } from 'vitest';
 import { NOON, evaluateAt } from '../callbacks.ts';
 import {
@@ -14,7 +13,6 @@ import {
   PERMIT2,
   ROUTER,
   SAFE,
-  UNIVERSAL,
   USDT,
   WETH,
   ZERO,
@@ -34,7 +32,7 @@ const judge = (contract: string, data: string) => {
 };
 
 const swap = call('swap(uint256,uint256,address[],address)', 5_000_000n, 1n, [USDT, WETH], ME);
-/** A transaction of a Safe, one of its packed calls, and the inputs of a swap of the Universal Router. */
+/** A transaction of a Safe, and one of its packed calls. */
 const safe = (to: string, value: bigint, data: string, operation: number): string =>
   call(EXEC, to, value, data, operation, 0n, 0n, 0n, ZERO, ZERO, '0x12');
 const packed = (to: string): string => {
@@ -42,14 +40,6 @@ const packed = (to: string): string => {
   const word = (value: number): string => value.toString(16).padStart(64, '0');
   return `00${to.slice(2)}${word(0)}${word(data.length / 2)}${data}`;
 };
-const v3Swap = (amountIn: bigint, least: bigint): string =>
-  encodeAbiParameters(parseAbiParameters('address, uint256, uint256, bytes, bool'), [
-    ME,
-    amountIn,
-    least,
-    `${USDT}0001f4${DAI.slice(2)}`,
-    true,
-  ]);
 const ALLOWED: readonly (readonly [contract: string, data: string])[] = [
   [USDT, transferTo(PARTNER, 100_000_000n)],
   [USDT, approveFor(ROUTER, 5_000_000_000n)],
@@ -66,7 +56,6 @@ const ALLOWED: readonly (readonly [contract: string, data: string])[] = [
   ],
   [SAFE, safe(USDT, 0n, transferTo(PARTNER, 1n), 0)],
   [SAFE, safe(MULTISEND, 0n, call('multiSend(bytes)', `0x${packed(USDT)}${packed(USDT)}`), 1)],
-  [UNIVERSAL, call('execute(bytes,bytes[])', '0x0000', [v3Swap(1000n, 995n), v3Swap(5n, 5n)])],
   [
     ROUTER,
     call('batch(uint256,(address,uint256,bytes)[])', BigInt(NOON / 1000 + 60), [
@@ -98,13 +87,6 @@ const ALLOWS: Readonly<Record<string, (each: string) => boolean>> = {
   tokenId: among('1', '2'),
   path: among(USDT, DAI, WETH),
   gasPrice: among('0'),
-  recipient: among(ME),
-  'path.tokenIn': among(USDT),
-  'path.tokenOut': among(DAI),
-  'path.tokens': among(USDT, DAI),
-  'path.fees': (each) => BigInt(each) <= 3000n,
-  payerIsUser: among('true'),
-  allowRevert: among('false'),
   deadline: (each) => BigInt(each) >= NOON / 1000 && BigInt(each) <= NOON / 1000 + 3600,
   'transferDetails.token': among(USDT),
   'calls.allowFailure': among('false'),
@@ -159,7 +141,7 @@ describe('a byte that is changed in allowed call data', () => {
 });
 
 describe('bytes at random', () => {
-  const contracts = fc.constantFrom(USDT, ROUTER, MULTICALL3, PERMIT2, NFT, SAFE, MULTISEND, UNIVERSAL);
+  const contracts = fc.constantFrom(USDT, ROUTER, MULTICALL3, PERMIT2, NFT, SAFE, MULTISEND);
 
   it('never pass, and never throw', () => {
     fc.assert(

@@ -19,7 +19,6 @@ export const PROXY = '0x1111111111111111111111111111111111111111';
 export const ACCOUNT = '0x2222222222222222222222222222222222222222';
 export const SAFE = '0x3333333333333333333333333333333333333333';
 export const MULTISEND = '0x40a2accbd92bca938b02010e17a5b8929b49130d';
-export const UNIVERSAL = '0x66a9893cc07d91d95644aedd05d03f95e1dba8af';
 export const ZERO = `0x${'0'.repeat(40)}`;
 
 /** `execTransaction` of a Safe. */
@@ -117,19 +116,6 @@ rules:
           method: ${EXEC}
           where: { safeTxGas: any, baseGas: any, gasPrice: { values: 0 }, gasToken: any, refundReceiver: any, signatures: any }
         - { contract: '${MULTISEND}', method: multiSend(bytes), delegatecall: allowed }
-        - { contract: '${UNIVERSAL}', method: 'execute(bytes,bytes[])' }
-        - contract: '${UNIVERSAL}'
-          method: V3_SWAP_EXACT_IN
-          where:
-            recipient: { is: caller }
-            amountIn: { max: 5000, asset: USDT }
-            amountOutMin: { asset: USDT, atLeast: { share: 99.5 %, of: amountIn } }
-            path.tokenIn: { values: '${USDT}' }
-            path.tokenOut: { values: '${DAI}' }
-            path.tokens: { values: ['${USDT}', '${DAI}'] }
-            path.fees: { max: 3000 }
-            payerIsUser: { values: true }
-            allowRevert: { values: false }
         - contract: '${ROUTER}'
           method: batch(uint256,(address,uint256,bytes)[])
           calls: { to: calls.target, value: calls.value, data: calls.data }

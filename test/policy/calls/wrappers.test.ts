@@ -1,6 +1,5 @@
 import { encodePacked } from 'viem/utils';
 import { describe, expect, it } from 'vitest';
-import { compileRelease } from '../../../src/policy/compile.ts';
 import type { Release } from '../../../src/policy/release.ts';
 import { NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
 import {
@@ -598,45 +597,5 @@ describe('an entry with calls is at fault', () => {
     expect(faults(own('forward(bytes)', '{ data: data, to: self }'), '')).toEqual([
       'calls[0].method: a method that holds other calls is allowed, and multicall is not given; write multicall: { depth: 1, calls: 16 } beside calls',
     ]);
-  });
-});
-
-describe('a revision that was put in force before a wrapper was known', () => {
-  const ABI = 'execute(bytes commands, bytes[] inputs, uint256 deadline)';
-  const policy = (more: string): string => `policy: one
-callback: web3
-when: { main_chain_symbol: ETH }
-rules:
-  - contract-calls:
-      abis: own.abi
-      plain: { max: 1 }
-${more}`;
-  const METHOD = 'execute(bytes,bytes[],uint256)';
-  const judging = (where: string): string =>
-    `      calls: [{ contract: '${ROUTER}', method: '${METHOD}', where: ${where} }]
-`;
-  const WHERE = `{ commands: { values: '0x0b' }, inputs: { values: '0x1234' }, deadline: any }`;
-
-  it('is a fault when it is pushed again', () => {
-    expect(faultsOf(policy(judging(WHERE)), { 'own.abi': ABI })).toEqual([
-      expect.stringContaining('commands describes the inner calls, which have entries of their own'),
-      expect.stringContaining('inputs describes the inner calls, which have entries of their own'),
-    ]);
-  });
-
-  it('still compiles, and judges the arguments as it did', () => {
-    const sound = release(policy(''), { 'own.abi': ABI });
-    const document = sound.document.replace(
-      '"plain":',
-      `"calls":[{"contract":"${ROUTER}","method":"${METHOD}","where":{"commands":{"values":"0x0b"},"inputs":{"values":"0x1234"},"deadline":"any"}}],"plain":`,
-    );
-    const older = compileRelease(document);
-    if (!older.ok) throw new Error(JSON.stringify(older.faults));
-    const verdict = (commands: string, inputs: readonly string[]): string =>
-      judge(at(ROUTER, call(METHOD, commands, inputs, 9n)), older.release).verdict;
-    expect(verdict('0x0b', ['0x1234'])).toBe('pass');
-    expect(verdict('0x0c', ['0x1234'])).toBe('refuse');
-    expect(verdict('0x0b', ['0x1235'])).toBe('refuse');
-    expect(verdict('0x0b', [])).toBe('refuse');
   });
 });

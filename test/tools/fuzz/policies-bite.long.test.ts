@@ -18,7 +18,7 @@ async function faulty(change: (store: Store) => Partial<Store>): Promise<Tally> 
   const stores = await startBothStores();
   onTestFinished(() => stores.close());
   return run({
-    seed: 1,
+    seed: 2,
     firstRound: 0,
     steps: STEPS,
     untilMs: Infinity,

@@ -115,7 +115,7 @@ export function randomPolicies(random: Random): readonly Policy[] {
       callback,
       // A limit counts one symbol.
       when: { ...when, texts: { ...when?.texts, symbol: [symbol] } },
-      ...(callback === 'web3' && { movements: random.oneIn(3) ? ('apart' as const) : ('count' as const) }),
+      ...(callback === 'web3' && { movements: 'count' as const }),
       rules: [
         ...Array.from({ length: 1 + random.below(2) }, () => randomEntry(random, callback, 0)),
         ...lockout,

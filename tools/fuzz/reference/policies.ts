@@ -86,8 +86,8 @@ export interface Policy {
   readonly policy: string;
   readonly callback: 'payment' | 'transfer' | 'web3';
   readonly when?: When;
-  /** How the approvals of a transaction count. */
-  readonly movements?: 'count' | 'apart';
+  /** Whether the rules see what a transaction moves. */
+  readonly movements?: 'count';
   readonly rules: readonly Entry[];
 }
 
@@ -267,20 +267,11 @@ interface Case {
   readonly facts: Facts;
   readonly ledger: Ledger;
   readonly atMs: number;
-  /** Of the policy that judges. */
-  readonly approvals?: Policy['movements'];
 }
 
 /** The movements that amounts and values are made of. */
-function countedIn(
-  { facts, approvals }: Case,
-  { onlyApprovals }: OfMovements = {},
-): readonly Movement[] | undefined {
-  return facts.movements?.filter(
-    ({ kind }) =>
-      (kind === 'approval' && (onlyApprovals === true || approvals !== 'apart')) ||
-      (kind !== 'approval' && onlyApprovals !== true),
-  );
+function countedIn({ facts }: Case, { onlyApprovals }: OfMovements = {}): readonly Movement[] | undefined {
+  return facts.movements?.filter(({ kind }) => kind === 'approval' || onlyApprovals !== true);
 }
 
 /** The sum of each asset. Undefined if one is not known, or unlimited. A native amount of zero is none. */
@@ -714,7 +705,7 @@ export function decide(policies: readonly Policy[], facts: Facts, ledger: Ledger
   let [covered, refused, counts] = [false, false, false];
   for (const policy of policies.toSorted((a, b) => (a.policy < b.policy ? -1 : 1))) {
     if (policy.callback !== facts.kind) continue;
-    const of = { facts, ledger, atMs, approvals: policy.movements };
+    const of = { facts, ledger, atMs };
     const met = meets(policy.when, of);
     if (met === 'no') continue;
     if (met === 'some' && policy.rules.some(({ observe }) => observe !== true)) {
