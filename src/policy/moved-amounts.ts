@@ -1,4 +1,4 @@
-import type { Callback, Movement, Payout } from '../callback/callback.ts';
+import type { Callback, MemberProblem, Movement, Payout } from '../callback/callback.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../values/amount.ts';
 import { UnreadableMember, amountTextOf, checkMember } from './members.ts';
 
@@ -35,8 +35,7 @@ export function amountsOf(callback: Callback, approvals?: 'only'): readonly Move
     if (movement.type === 'native' && movement.amount === 0n) continue;
     const symbol = symbolOf(movement);
     if (movement.amount === 'unknown') {
-      const because = `it ${VERBS[movement.type]} ${symbol} to ${movement.to}, of an amount that the call data does not have`;
-      throw new UnreadableMember({ because, values: { symbol, to: movement.to } });
+      throw new UnreadableMember(unknownAmount(movement, symbol));
     }
     bySymbol.set(symbol, [...(bySymbol.get(symbol) ?? []), movement]);
   }
@@ -54,6 +53,16 @@ function sumOf(symbol: string, moved: readonly Movement[]): MovedAmount {
   if (total >= TOO_GREAT) return { symbol, amount: 'unlimited', text: 'unlimited', payouts: [] };
   const payouts = [...paid].sort(([a], [b]) => (a < b ? -1 : 1)).map(([to, amount]) => ({ to, amount }));
   return { symbol, amount: total, text: formatAmount(total), payouts };
+}
+
+function unknownAmount({ type, to }: Movement, symbol: string): MemberProblem {
+  // Coins have a written amount, but for those that a call brings to its caller.
+  const because =
+    type === 'native'
+      ? `what its calls bring to ${to}, which makes them, is not known; if ${to} is yours, add it to accounts ` +
+        'of contract-calls'
+      : `it ${VERBS[type]} ${symbol} to ${to}, of an amount that the call data does not have`;
+  return { because, values: { symbol, to } };
 }
 
 const VERBS = { native: 'sends', transfer: 'transfers', approval: 'approves' } as const;

@@ -48,10 +48,9 @@ export function createMovementReader(
       }
       const known = networks.get(network) ?? readNetwork(network, allowed, assets);
       networks.set(network, known);
-      const list = new MovementList(callback, assets);
-      const transaction = readTransaction(callback, known.reading);
-      const refusal =
-        transaction.problem ?? list.add(transaction.calls, (call) => mayRunDelegated(call, known.allowed));
+      const list = new MovementList(callback, assets, known.allowed);
+      const { calls, problem: unread } = readTransaction(callback, known.reading);
+      const refusal = unread ?? list.add(calls);
       return refusal === undefined ? { list: list.movements, problem: undefined } : problem(refusal);
     },
   };
@@ -210,20 +209,23 @@ class MovementList {
   readonly movements: Movement[] = [];
   readonly #callback: Web3Callback;
   readonly #assets: AssetTable;
+  readonly #allowed: readonly AllowedTransactions[];
 
-  constructor(callback: Web3Callback, assets: AssetTable) {
+  constructor(callback: Web3Callback, assets: AssetTable, allowed: readonly AllowedTransactions[]) {
     this.#callback = callback;
     this.#assets = assets;
+    this.#allowed = allowed;
   }
 
   /** Returns why the movements are not known; undefined if they are. */
-  add(calls: readonly ReadCall[], mayRun: (call: ReadCall) => boolean): Refusal | undefined {
+  add(calls: readonly ReadCall[]): Refusal | undefined {
     for (const call of calls) {
-      const refusal = this.#addTokens(call, mayRun);
+      const refusal = this.#addTokens(call);
       if (refusal !== undefined) return inCall(refusal, call);
     }
+    this.#addNative(calls);
+    this.#addReturns(calls);
     const [outer] = calls;
-    if (outer !== undefined) this.#addNative(outer, calls);
     if (this.movements.length > MOVEMENTS_MAX) {
       const because = `there are ${this.movements.length} movements, more than ${MOVEMENTS_MAX}`;
       return { because, values: {} };
@@ -231,7 +233,7 @@ class MovementList {
     return this.#checkTo(outer);
   }
 
-  #addTokens(call: ReadCall, mayRun: (call: ReadCall) => boolean): Refusal | undefined {
+  #addTokens(call: ReadCall): Refusal | undefined {
     const { decoded, isDelegated, contract } = call;
     if (decoded === undefined) return undefined;
     const { method, values } = decoded;
@@ -239,7 +241,7 @@ class MovementList {
       because,
       values: { contract, method: method.signature },
     });
-    if (isDelegated && (method.innerCalls === undefined || !mayRun(call))) {
+    if (isDelegated && (method.innerCalls === undefined || !mayRunDelegated(call, this.#allowed))) {
       return refuse(`${method.signature} is run by delegatecall`);
     }
     const paid = method.zero.find((argument) => valuesAt(values, argument).some((value) => value !== 0n));
@@ -275,37 +277,58 @@ class MovementList {
     }
   }
 
-  /** The native coins: what each call sends on, and what stays with the contract that got it. */
-  #addNative(outer: ReadCall, calls: readonly ReadCall[]): void {
-    const native = statesApproval(outer) ? 0n : outer.native;
-    this.#addNativeOf({ ...outer, native }, calls);
+  /** The native coins: what each call brings to its contract, and what wrappers don't send on. */
+  #addNative(calls: readonly ReadCall[]): void {
+    const wrappers = new WrapperCoins();
+    for (const [index, call] of calls.entries()) {
+      const { decoded, contract, runsAs } = call;
+      const sent = index === 0 && statesApproval(call) ? 0n : call.sent;
+      const { innerCalls, moves } = decoded?.method ?? { innerCalls: undefined, moves: undefined };
+      wrappers.add(call, sent, innerCalls === undefined ? undefined : runsAs);
+      // A call that is known to move something else is not for its contract, unless it sends coins to it.
+      if (innerCalls === undefined && (sent !== 0n || moves === undefined)) this.#pushNative(contract, sent);
+    }
+    for (const [address, stays] of wrappers.stays()) {
+      if (!this.#isOurs(address)) this.#pushNative(address, stays);
+    }
   }
 
-  /** Returns the amount that leaves with the calls in it, or at least its own. */
-  #addNativeOf(call: ReadCall, calls: readonly ReadCall[]): Amount {
-    const { decoded, native, position, contract } = call;
-    const { innerCalls, moves } = decoded?.method ?? { innerCalls: undefined, moves: undefined };
-    const isOnSelf = innerCalls?.form === 'listed' && innerCalls.target === 'self';
-    let sent = 0n;
-    for (const inner of innerCalls === undefined ? [] : calls.filter((each) => isIn(each, position))) {
-      // Code that runs as the same contract sees the value again, and does not get it again.
-      const isSeen = isOnSelf || inner.isDelegated;
-      sent += this.#addNativeOf(isSeen ? { ...inner, native: 0n } : inner, calls);
+  /**
+   * What calls may bring to the wrappers that make them, once for each: a call of a method of which nothing is
+   * known but its coins, and coins for a contract that may give tokens for them.
+   */
+  #addReturns(calls: readonly ReadCall[]): void {
+    const callers = calls
+      .filter(({ decoded, contract, sent }) =>
+        decoded === undefined
+          ? sent !== 0n && this.#isKnown(contract)
+          : decoded.method.innerCalls === undefined && decoded.method.moves === undefined,
+      )
+      .map(({ caller }) => caller);
+    for (const caller of new Set(callers)) {
+      if (!this.#isOurs(caller)) this.#pushNative(caller, 'unknown');
     }
-    const stays = native === 'unlimited' ? native : native > sent ? native - sent : 0n;
-    // A call that is known to move something else is not for its contract, unless it sends coins to it.
-    const isKnown = innerCalls !== undefined || moves !== undefined;
-    if (stays !== 0n || !isKnown) {
-      const { symbol } = this.#callback;
-      this.movements.push({
-        type: 'native',
-        symbol,
-        contract: undefined,
-        to: contract,
-        amount: bounded(stays),
-      });
-    }
-    return native === 'unlimited' ? sent : sent + (stays === 'unlimited' ? 0n : stays);
+  }
+
+  #pushNative(to: string, amount: Movement['amount']): void {
+    const { symbol } = this.#callback;
+    const known = amount === 'unknown' ? amount : bounded(amount);
+    this.movements.push({ type: 'native', symbol, contract: undefined, to, amount: known });
+  }
+
+  #isOurs(address: string): boolean {
+    return (
+      address === this.#callback.from.toLowerCase() ||
+      this.#allowed.some(({ accounts }) => accounts.has(address))
+    );
+  }
+
+  /** Whether the asset table or a rule knows an address as a contract. */
+  #isKnown(address: string): boolean {
+    return (
+      tokenAt(this.#assets, this.#callback.symbol, address) !== undefined ||
+      this.#allowed.some(({ entries }) => entries.has(address))
+    );
   }
 
   /** The callback may name the recipient in `to` instead of the contract. It must be one of the two. */
@@ -313,6 +336,59 @@ class MovementList {
     const to = this.#callback.to.toLowerCase();
     if (to === outer?.contract || this.movements.some((movement) => movement.to === to)) return undefined;
     return { because: `to is ${to}, which is neither the called contract nor a recipient`, values: { to } };
+  }
+}
+
+/**
+ * What wrappers get and send. A call that may fail is a part of the transaction that takes effect or not, with all
+ * calls in it. What a wrapper sends is not with it anymore only if the part in which it got it includes the sending.
+ */
+class WrapperCoins {
+  /** The part around each part; the first is the transaction. */
+  readonly #around: number[] = [0];
+  /** The part of the last call at each depth. */
+  readonly #partAt: number[] = [0];
+  /** By address, what it gets minus what it sends, in each part. */
+  readonly #gains = new Map<string, Amount[]>();
+  readonly #unlimited = new Set<string>();
+
+  /** Adds a call that sends coins; `wrapper` is whom it lets make other calls. Outer calls come first. */
+  add(
+    { position, mayFail, caller }: ReadCall,
+    sent: Amount | 'unlimited',
+    wrapper: string | undefined,
+  ): void {
+    const depth = position.length;
+    const outer = this.#partAt[depth - 1] ?? 0;
+    if (mayFail) this.#around.push(outer);
+    const part = mayFail ? this.#around.length - 1 : outer;
+    this.#partAt[depth] = part;
+    if (wrapper !== undefined) {
+      if (sent === 'unlimited') this.#unlimited.add(wrapper);
+      this.#change(wrapper, part, sent === 'unlimited' ? 0n : sent);
+    }
+    if (depth > 0 && sent !== 'unlimited') this.#change(caller, part, -sent);
+  }
+
+  #change(address: string, part: number, by: Amount): void {
+    const gains = this.#gains.get(address) ?? [];
+    gains[part] = (gains[part] ?? 0n) + by;
+    this.#gains.set(address, gains);
+  }
+
+  /** The most that stays with each wrapper, whichever parts fail. */
+  *stays(): Generator<readonly [address: string, amount: Amount | 'unlimited']> {
+    for (const [address, gains] of this.#gains) {
+      // A part comes after the one around it.
+      for (let part = this.#around.length - 1; part > 0; part--) {
+        const gained = gains[part] ?? 0n;
+        const around = this.#around[part] ?? 0;
+        if (gained > 0n) gains[around] = (gains[around] ?? 0n) + gained;
+      }
+      const [gained = 0n] = gains;
+      if (this.#unlimited.has(address)) yield [address, 'unlimited'];
+      else if (gained > 0n) yield [address, gained];
+    }
   }
 }
 
@@ -326,9 +402,6 @@ function statesApproval({ native, decoded }: ReadCall): boolean {
       : valuesAt(decoded.values, amount).some((value) => isUnlimited(value, amount)),
   );
 }
-
-const isIn = ({ position }: ReadCall, outer: readonly number[]): boolean =>
-  position.length === outer.length + 1 && outer.every((step, level) => position[level] === step);
 
 /** The item of a list; a single value belongs to every item. */
 const itemAt = (values: readonly Value[], index: number): Value | undefined =>

@@ -33,6 +33,9 @@ import {
 } from './calls/transactions.ts';
 import { release, web3 } from './callbacks.ts';
 
+/** A token of 36 decimals. */
+const DUST = '0x4444444444444444444444444444444444444444';
+
 const ASSETS = `assets:
   ETH: { chain: evm, decimals: 18 }
   BSC: { chain: evm, decimals: 18 }
@@ -40,7 +43,7 @@ const ASSETS = `assets:
   USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT}' } }
   DAI: { chain: evm, decimals: 18, contracts: { ETH: '${DAI}' } }
   POINTS: { chain: evm, decimals: 0, contracts: { ETH: '${ITEMS}' } }
-  DUST: { chain: evm, decimals: 36, contracts: { ETH: '${PARTNER}' } }
+  DUST: { chain: evm, decimals: 36, contracts: { ETH: '${DUST}' } }
 `;
 
 const WORD = `0x${'0'.repeat(64)}`;
@@ -57,6 +60,7 @@ when: { main_chain_symbol: [ETH, BSC, BTC, SOL] }
 movements: { approvals: count }
 rules:
   - contract-calls:
+      accounts: '${SAFE}'
       multicall: { depth: 4, calls: 250 }
       plain: { max: 1000 }
       abis: own.abi
@@ -64,6 +68,7 @@ rules:
 ${at(ROUTER, 'multicall(bytes[])', '', paying)}\
 ${at(ROUTER, 'pay(uint256)', 'what: any', paying)}\
 ${at(ROUTER, 'each((address,bytes)[])', '', `${paying}, calls: { to: calls.target, data: calls.data }`)}\
+${at(MULTICALL3, 'tryAggregate(bool,(address,bytes)[])', 'requireSuccess: any', paying)}\
 ${at(MULTICALL3, 'aggregate3Value((address,bool,uint256,bytes)[])', 'calls.allowFailure: any', paying)}\
 ${at(ACCOUNT, 'execute(address,uint256,bytes)', '', paying)}\
 ${at(ACCOUNT, 'executeBatch((address,uint256,bytes)[])', '', paying)}\
@@ -129,6 +134,13 @@ const aggregate = (...calls: readonly (readonly [to: string, value: bigint, data
     'aggregate3Value((address,bool,uint256,bytes)[])',
     calls.map(([to, wei, data]) => [to, false, wei, data]),
   );
+/** A multicall that goes on if a call fails. */
+const trying = (...calls: readonly (readonly [to: string, value: bigint, data: string])[]): string =>
+  call(
+    'aggregate3Value((address,bool,uint256,bytes)[])',
+    calls.map(([to, wei, data]) => [to, true, wei, data]),
+  );
+const DEPOSIT = '0xd0e30db0';
 const send = (...calls: readonly (readonly [operation: number, to: string, value: bigint, data: string])[]) =>
   call(
     'multiSend(bytes)',
@@ -149,7 +161,7 @@ describe('the movements of a token', () => {
     ['the smallest amount', USDT, transferTo(PARTNER, 1n), [`transfer 0.000001 USDT to ${PARTNER}`]],
     ['18 decimals', DAI, transferTo(PARTNER, 1n), [`transfer 0.000000000000000001 DAI to ${PARTNER}`]],
     ['no decimals', ITEMS, transferTo(PARTNER, 7n), [`transfer 7 POINTS to ${PARTNER}`]],
-    ['36 decimals', PARTNER, transferTo(OTHER, 1n), [`transfer 0.${'0'.repeat(35)}1 DUST to ${OTHER}`]],
+    ['36 decimals', DUST, transferTo(OTHER, 1n), [`transfer 0.${'0'.repeat(35)}1 DUST to ${OTHER}`]],
     [
       'the greatest exact amount',
       ITEMS,
@@ -159,7 +171,7 @@ describe('the movements of a token', () => {
     ['one more', ITEMS, transferTo(PARTNER, 10n ** 36n), [`transfer unlimited POINTS to ${PARTNER}`]],
     [
       'an amount of 77 digits',
-      PARTNER,
+      DUST,
       transferTo(OTHER, 2n ** 255n - 1n),
       [`transfer unlimited DUST to ${OTHER}`],
     ],
@@ -348,12 +360,12 @@ describe('native coins', () => {
     [
       'passed on',
       { contract: PROXY, data: call('execute(address,bytes)', PARTNER, '0x'), amount: '1' },
-      [native('1', PARTNER)],
+      [native('1', PARTNER), native('1', PROXY)],
     ],
     [
       'passed on to a call',
       { contract: PROXY, data: call('execute(address,bytes)', ROUTER, payCall), amount: '1' },
-      [native('1', ROUTER)],
+      [native('1', ROUTER), native('1', PROXY), native('unknown', PROXY)],
     ],
     [
       'unlimited, passed on',
@@ -398,7 +410,7 @@ describe('native coins', () => {
         ]),
         amount: '3',
       },
-      [native('3', PARTNER), native('3', OTHER)],
+      [native('3', PARTNER), native('3', OTHER), native('3', ROUTER)],
     ],
     [
       'passed on within a call of the contract itself',
@@ -412,7 +424,7 @@ describe('native coins', () => {
         ),
         amount: '1',
       },
-      [native('1', PARTNER)],
+      [native('1', PARTNER), native('1', ACCOUNT), native('1', PROXY)],
     ],
     ['of a Safe', { contract: SAFE, data: exec(PARTNER, ETHER, '0x') }, [native('1', PARTNER)]],
     [
@@ -431,7 +443,7 @@ describe('native coins', () => {
     [
       'sent to a Safe, and on from there',
       { contract: SAFE, data: exec(MULTISEND, 0n, send([0, PARTNER, ETHER, '0x']), 1), amount: '3' },
-      [native('1', PARTNER), native('2', SAFE)],
+      [native('1', PARTNER)],
     ],
     [
       'of an account within a wrapper',
@@ -450,9 +462,79 @@ describe('native coins', () => {
         ),
         amount: '1',
       },
-      [paid, `transfer 1 USDT to ${OTHER}`, native('3', PARTNER)],
+      [paid, `transfer 1 USDT to ${OTHER}`, native('3', PARTNER), native('1', ACCOUNT)],
     ],
-    ['wrapped', { contract: WETH, data: '0xd0e30db0', amount: '1' }, [native('1', WETH)]],
+    ['wrapped', { contract: WETH, data: DEPOSIT, amount: '1' }, [native('1', WETH)]],
+    [
+      'that stay with a wrapper, while an account sends its own',
+      { contract: MULTICALL3, data: aggregate([SAFE, 0n, exec(PARTNER, 10n * ETHER, '0x')]), amount: '10' },
+      [native('10', PARTNER), native('10', MULTICALL3)],
+    ],
+    [
+      'that an account gets, and sends on by another call',
+      {
+        contract: MULTICALL3,
+        data: aggregate([MULTICALL3, ETHER, aggregate([PARTNER, 0n, '0x'])], [OTHER, ETHER, '0x']),
+        amount: '1',
+      },
+      [native('0', PARTNER), native('1', OTHER)],
+    ],
+    [
+      'that stay with a wrapper if its call fails',
+      { contract: MULTICALL3, data: trying([PARTNER, ETHER, '0x'], [OTHER, ETHER, '0x']), amount: '2' },
+      [native('1', PARTNER), native('1', OTHER), native('2', MULTICALL3)],
+    ],
+    [
+      'that stay with a wrapper if those fail that send them on',
+      {
+        contract: MULTICALL3,
+        data: call('tryAggregate(bool,(address,bytes)[])', false, [
+          [MULTICALL3, aggregate([PARTNER, ETHER, '0x'])],
+        ]),
+        amount: '1',
+      },
+      [native('1', PARTNER), native('1', MULTICALL3)],
+    ],
+    [
+      'that no wrapper keeps if all must succeed',
+      {
+        contract: MULTICALL3,
+        data: call('tryAggregate(bool,(address,bytes)[])', true, [
+          [MULTICALL3, aggregate([PARTNER, ETHER, '0x'])],
+        ]),
+        amount: '1',
+      },
+      [native('1', PARTNER)],
+    ],
+    [
+      'that go on as a whole, or stay as a whole',
+      {
+        contract: MULTICALL3,
+        data: trying([MULTICALL3, ETHER, aggregate([PARTNER, ETHER, '0x'])]),
+        amount: '1',
+      },
+      [native('1', PARTNER), native('1', MULTICALL3)],
+    ],
+    [
+      'for tokens that the wrapper gets',
+      { contract: MULTICALL3, data: aggregate([WETH, ETHER, DEPOSIT], [WETH, ETHER, DEPOSIT]), amount: '2' },
+      [native('1', WETH), native('1', WETH), native('unknown', MULTICALL3)],
+    ],
+    [
+      'for tokens that the wrapper gets without a call',
+      { contract: MULTICALL3, data: aggregate([WETH, ETHER, '0x']), amount: '1' },
+      [native('1', WETH), native('unknown', MULTICALL3)],
+    ],
+    [
+      'for tokens that an account of ours gets',
+      { contract: SAFE, data: exec(WETH, ETHER, DEPOSIT), amount: '1' },
+      [native('1', WETH)],
+    ],
+    [
+      'for tokens that the sender gets through a contract’s own methods',
+      { contract: ROUTER, data: multicall(payCall), amount: '1' },
+      [native('0', ROUTER), native('1', ROUTER)],
+    ],
   ])('%s', (_, transaction, movements) => {
     expect(movementsOf(transaction)).toEqual(movements);
   });
@@ -574,7 +656,8 @@ function deep(levels: number): string {
   return levels === 0 ? '0x' : call('execute(address,uint256,bytes)', ACCOUNT, 0n, deep(levels - 1));
 }
 
-const address = fc.constantFrom(PARTNER, OTHER, THIEF, ROUTER, ME);
+const person = fc.constantFrom(PARTNER, OTHER, THIEF, ME);
+const address = fc.oneof(person, fc.constant(ROUTER));
 const leaf = fc.oneof(
   fc.tuple(address, fc.bigInt({ min: 0n, max: 10n ** 30n })).map(([to, amount]) => ({
     contract: USDT,
@@ -590,7 +673,7 @@ const leaf = fc.oneof(
       `approval ${amount >= 10n ** 54n ? 'unlimited' : formatAmount(amount * 10n ** 18n)} DAI to ${to}`,
     ],
   })),
-  fc.tuple(address, fc.bigInt({ min: 0n, max: 10n ** 20n })).map(([to, wei]) => ({
+  fc.tuple(person, fc.bigInt({ min: 0n, max: 10n ** 20n })).map(([to, wei]) => ({
     contract: to,
     wei,
     data: '0x',

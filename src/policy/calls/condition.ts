@@ -77,6 +77,8 @@ export interface Condition {
 /** The address that signs the transaction, and the address that makes the call. */
 export interface CallMaker extends Pick<Frame, 'caller'> {
   readonly sender: string;
+  /** Our other accounts. Any other caller keeps what it gets. */
+  readonly accounts: ReadonlySet<string>;
 }
 
 interface Limits {
@@ -210,7 +212,8 @@ function violationOf(
   const units = (value: bigint): string => formatUnits(value, decimals);
   const isText = argument.type.kind === 'string';
   return (value, maker) => {
-    if (is !== undefined && value !== maker[is]) return `is not the ${is} ${maker[is]}`;
+    const stranger = is === undefined ? undefined : strangerTo(value, is, maker);
+    if (stranger !== undefined) return stranger;
     if (typeof value === 'bigint') {
       if (min !== undefined && value < min) return `is below the minimum ${units(min)}`;
       if (max !== undefined && value > max) return `is above the maximum ${units(max)}`;
@@ -224,6 +227,14 @@ function violationOf(
     const missed = sets.find(({ texts }) => !texts.has(listText(value)));
     return missed === undefined ? undefined : `is not among ${missed.where}`;
   };
+}
+
+/** Why a value is not the sender, or not a caller that is ours. */
+function strangerTo(value: Value, is: 'sender' | 'caller', maker: CallMaker): string | undefined {
+  const { sender, caller, accounts } = maker;
+  if (value !== maker[is]) return `is not the ${is} ${maker[is]}`;
+  if (is === 'sender' || caller === sender || accounts.has(caller)) return undefined;
+  return 'is the caller, which keeps what it gets; if it is yours, add it to accounts of the rule';
 }
 
 /** The text of a value in lists: in the store, in files and in the policy. */

@@ -129,7 +129,8 @@ export function compileEntry(
   });
 }
 
-function readContracts(
+/** Addresses of contracts in lower case. Undefined, with a fault, if one is invalid. */
+export function readContracts(
   written: readonly string[],
   path: Path,
   context: RuleContext,

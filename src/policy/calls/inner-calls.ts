@@ -56,7 +56,10 @@ export interface Frame {
   readonly runsAs: string;
   /** The address that makes the call (`msg.sender`). */
   readonly caller: string;
+  /** The coins that its code sees (`msg.value`). */
   readonly native: Amount | 'unlimited';
+  /** The coins that go to the contract: none if the call runs as the one that sees them already. */
+  readonly sent: Amount | 'unlimited';
   readonly isDelegated: boolean;
 }
 
@@ -133,16 +136,17 @@ function inOuter(
   if (target === 'self') {
     // A wrapper that calls its own methods sends no coins to itself, so each inner call needs a selector.
     if (data.length < SELECTOR_CHARACTERS) return UNREADABLE;
-    return { data, contract: runsAs, runsAs, caller, native: amount, isDelegated: false };
+    return { data, contract: runsAs, runsAs, caller, native: amount, sent: 0n, isDelegated: false };
   }
   if (operation === CALL) {
-    return { data, contract: target, runsAs: target, caller: runsAs, native: amount, isDelegated: false };
+    const frame = { contract: target, runsAs: target, caller: runsAs, isDelegated: false };
+    return { data, ...frame, native: amount, sent: amount };
   }
   if (operation !== DELEGATECALL)
     return `the operation ${String(operation)} is neither a call (0) nor a delegatecall (1)`;
   if (amount !== 0n) return `a delegatecall to ${target} has a value, and would not send it`;
   if (data === '0x') return `a delegatecall to ${target} has no call data`;
-  return { data, contract: target, runsAs, caller, native: outer.native, isDelegated: true };
+  return { data, contract: target, runsAs, caller, native: outer.native, sent: 0n, isDelegated: true };
 }
 
 /** The digits of the operation, the target, the value and the length of the data. */

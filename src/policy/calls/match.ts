@@ -1,18 +1,15 @@
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
 import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
-import { type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
+import { type CallMaker, type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { DecodedCall, ReadCall, Refusal } from './read.ts';
 import { type Dependence, dependenceOf } from './relation.ts';
 
 /** A decoded call, and what it is compared with. */
 export interface JudgedCall
-  extends
-    Pick<ReadCall, 'contract' | 'native' | 'caller' | 'isDelegated'>,
-    Pick<DecodedCall, 'values' | 'trailing'> {
-  /** The address that signs the transaction. */
-  readonly sender: string;
+  extends Pick<ReadCall, 'contract' | 'native' | 'isDelegated'>, Pick<DecodedCall, 'values' | 'trailing'> {
+  readonly maker: CallMaker;
   /** The callback's `to`, for the transaction's own call; undefined for inner calls. */
   readonly to: string | undefined;
   readonly facts: Facts;
@@ -143,7 +140,7 @@ function nativeRefusal({ nativeMax, method }: Entry, { native }: JudgedCall): Ma
   return refusal(because, { native: value, max });
 }
 
-function argumentRefusal(entry: Entry, { values, sender, caller }: JudgedCall): Match | undefined {
+function argumentRefusal(entry: Entry, { values, maker }: JudgedCall): Match | undefined {
   for (const { argument, violation } of entry.conditions) {
     const found = valuesAt(values, argument);
     if (found.length === 0) {
@@ -153,7 +150,7 @@ function argumentRefusal(entry: Entry, { values, sender, caller }: JudgedCall): 
     for (const value of found) {
       // An unlimited amount gets here only if the entry allows it. No limit applies to it.
       if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
-      const because = violation(value, { sender, caller });
+      const because = violation(value, maker);
       if (because === undefined) continue;
       const shown = truncate(inUnits(entry, argument, value));
       return refusal(`${argument.path} ${shown} ${because}`, { argument: argument.path, found: shown });

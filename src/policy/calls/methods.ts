@@ -34,6 +34,9 @@ export interface Method {
   readonly sameLength: readonly (readonly Argument[])[];
   /** Where a wrapper has its inner calls. */
   readonly innerCalls: InnerCalls | undefined;
+  readonly failing: FailingCalls;
+  /** Whether it is a wrapper that anybody may call, who can take what its contract holds. */
+  readonly isForAnybody: boolean;
   /** The tokens that it moves. Undefined for a method of which nothing is known but its native value. */
   readonly moves: readonly TokenMove[] | undefined;
   /** Arguments that must be zero: otherwise the method moves an amount that the call data does not have. */
@@ -43,6 +46,12 @@ export interface Method {
   /** Whether only an ABI file defines it. It is then unknown which of its arguments are amounts. */
   readonly fromAbiFile: boolean;
 }
+
+/**
+ * Whether a wrapper may go on if one of its calls fails. A flag says it if it hasn't the value with which the
+ * wrapper reverts.
+ */
+type FailingCalls<A = Argument> = boolean | { readonly argument: A; readonly reverts: boolean };
 
 /** Tokens that a call moves, or allows somebody to move. `A` is an argument, or its path. */
 export interface TokenMove<A = Argument> {
@@ -55,6 +64,10 @@ export interface TokenMove<A = Argument> {
   readonly amount?: A;
   /** Whether it takes an approval back, so that nobody gets an amount. */
   readonly revokes?: true;
+}
+
+function mapFailing<A, B>(failing: FailingCalls<A>, map: (argument: A) => B): FailingCalls<B> {
+  return typeof failing === 'boolean' ? failing : { ...failing, argument: map(failing.argument) };
 }
 
 function mapMove<A, B>(
@@ -76,6 +89,9 @@ interface Traits {
   readonly approval?: true;
   readonly sameLength?: readonly (readonly string[])[];
   readonly innerCalls?: InnerCalls<string>;
+  /** Without it, a wrapper may go on. */
+  readonly failing?: FailingCalls<string>;
+  readonly isForAnybody?: true;
   readonly moves?: readonly TokenMove<string>[];
   readonly zero?: readonly string[];
   readonly isErc20?: true;
@@ -249,6 +265,8 @@ type WithTraits = Pick<
   | 'approval'
   | 'sameLength'
   | 'innerCalls'
+  | 'failing'
+  | 'isForAnybody'
   | 'moves'
   | 'zero'
   | 'isErc20'
@@ -267,6 +285,8 @@ function withTraits(signature: string, all: readonly Argument[], traits: Traits)
     approval: traits.approval ?? false,
     sameLength: (traits.sameLength ?? []).map((paths) => paths.map(at)),
     innerCalls: traits.innerCalls && mapInnerCalls(traits.innerCalls, at),
+    failing: mapFailing(traits.failing ?? true, at),
+    isForAnybody: traits.isForAnybody ?? false,
     moves: traits.moves?.map((move) => mapMove(move, at)),
     zero: (traits.zero ?? []).map(at),
     isErc20: traits.isErc20 ?? false,
@@ -288,6 +308,7 @@ function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
     blanketFlags: new Set([...known.blanketFlags].map(counterpart)),
     sameLength: known.sameLength.map((group) => group.map(counterpart)),
     innerCalls: innerCalls && mapInnerCalls(innerCalls, counterpart),
+    failing: mapFailing(known.failing, counterpart),
     moves: moves?.map((move) => mapMove(move, counterpart)),
     zero: known.zero.map(counterpart),
   };
@@ -347,8 +368,15 @@ const listed = (
   innerCalls: { form: 'listed', data, target: { argument: target }, value },
 });
 const valueIn = (argument: string): { readonly argument: string } => ({ argument });
-const batched = listed('calls.callData', 'calls.target', 'none');
-const onSelf: Traits = { innerCalls: { form: 'listed', data: 'data', target: 'self', value: 'same' } };
+const forAnybody: Traits = { isForAnybody: true };
+const batched: Traits = { ...listed('calls.callData', 'calls.target', 'none'), ...forAnybody };
+const reverting: Traits = { failing: false };
+const unlessRequired: Traits = { failing: { argument: 'requireSuccess', reverts: true } };
+const ifAllowed: Traits = { failing: { argument: 'calls.allowFailure', reverts: false } };
+const onSelf: Traits = {
+  innerCalls: { form: 'listed', data: 'data', target: 'self', value: 'same' },
+  ...reverting,
+};
 const ofSafe: Traits = {
   innerCalls: {
     form: 'listed',
@@ -447,14 +475,14 @@ const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
   ['multicall(bytes[] data)', onSelf],
   ['multicall(uint256 deadline, bytes[] data)', onSelf],
   ['multicall(bytes32 previousBlockhash, bytes[] data)', onSelf],
-  [`aggregate(${TARGETED}[] calls)`, batched],
-  [`blockAndAggregate(${TARGETED}[] calls)`, batched],
-  [`tryAggregate(bool requireSuccess, ${TARGETED}[] calls)`, batched],
-  [`tryBlockAndAggregate(bool requireSuccess, ${TARGETED}[] calls)`, batched],
-  ['aggregate3((address target, bool allowFailure, bytes callData)[] calls)', batched],
+  [`aggregate(${TARGETED}[] calls)`, { ...batched, ...reverting }],
+  [`blockAndAggregate(${TARGETED}[] calls)`, { ...batched, ...reverting }],
+  [`tryAggregate(bool requireSuccess, ${TARGETED}[] calls)`, { ...batched, ...unlessRequired }],
+  [`tryBlockAndAggregate(bool requireSuccess, ${TARGETED}[] calls)`, { ...batched, ...unlessRequired }],
+  ['aggregate3((address target, bool allowFailure, bytes callData)[] calls)', { ...batched, ...ifAllowed }],
   [
     'aggregate3Value((address target, bool allowFailure, uint256 value, bytes callData)[] calls)',
-    listed('calls.callData', 'calls.target', valueIn('calls.value')),
+    { ...listed('calls.callData', 'calls.target', valueIn('calls.value')), ...forAnybody, ...ifAllowed },
   ],
   ['execute(address target, bytes data)', listed('data', 'target', 'same')],
   ['execute(address target, uint256 value, bytes data)', listed('data', 'target', valueIn('value'))],
@@ -477,7 +505,10 @@ const KNOWN: readonly (readonly [abi: string, traits?: Traits])[] = [
     { ...ofSafe, zero: ['gasPrice'] },
   ],
   ['execTransactionFromModule(address to, uint256 value, bytes data, uint8 operation)', ofSafe],
-  ['multiSend(bytes transactions)', { innerCalls: { form: 'packed', data: 'transactions' } }],
+  [
+    'multiSend(bytes transactions)',
+    { innerCalls: { form: 'packed', data: 'transactions' }, ...forAnybody, ...reverting },
+  ],
 ];
 
 let bySelector: ReadonlyMap<string, Method> | undefined;

@@ -1,5 +1,5 @@
 import type { Web3Callback } from '../../callback/callback.ts';
-import type { Value } from './abi.ts';
+import { type Value, valuesAt } from './abi.ts';
 import { SELECTOR_CHARACTERS, readCall } from './decode.ts';
 import { type Frame, type InnerCall, innerCallsOf } from './inner-calls.ts';
 import type { Method } from './methods.ts';
@@ -33,6 +33,8 @@ export interface ReadCall extends Frame {
   readonly position: readonly number[];
   /** The names of the methods from the outside in, like `execTransaction`, `transfer`. */
   readonly path: readonly string[];
+  /** Whether the wrapper around it may go on if it fails. */
+  readonly mayFail: boolean;
 }
 
 export interface DecodedCall {
@@ -55,7 +57,7 @@ export interface TransactionCalls {
  */
 export function readTransaction(callback: Web3Callback, reading: Reading): TransactionCalls {
   const calls: ReadCall[] = [];
-  const problem = malformedIn(callback) ?? new Reader(reading, calls).read(outerCall(callback), [], []);
+  const problem = malformedIn(callback) ?? new Reader(reading, calls).read(outerCall(callback), OUTERMOST);
   return { calls, problem };
 }
 
@@ -101,10 +103,18 @@ function outerCall(callback: Web3Callback): InnerCall {
     runsAs: contract,
     caller: callback.from.toLowerCase(),
     native: callback.amount,
+    sent: callback.amount,
     isDelegated: false,
     data: isCall ? callback.inputData.toLowerCase() : '0x',
   };
 }
+
+/** Where a call is. */
+interface Place extends Pick<ReadCall, 'position' | 'mayFail'> {
+  readonly outside: readonly string[];
+}
+
+const OUTERMOST: Place = { position: [], outside: [], mayFail: false };
 
 /** Adds the calls that it reads to a list. */
 class Reader {
@@ -118,12 +128,11 @@ class Reader {
   }
 
   /** Reads a call and the calls in it. Returns the problem at which it stopped. */
-  read(call: InnerCall, position: readonly number[], outside: readonly string[]): Refusal | undefined {
+  read(call: InnerCall, { position, outside, mayFail }: Place): Refusal | undefined {
     const { data } = call;
     if (data === '0x') {
-      this.#calls.push(
-        readCallOf(call, { decoded: undefined, position, path: [...outside, 'plain transfer'] }),
-      );
+      const path = [...outside, 'plain transfer'];
+      this.#calls.push(readCallOf(call, { decoded: undefined, position, path, mayFail }));
       return undefined;
     }
     const refuse = ({ because, values }: Refusal, name: string): Refusal =>
@@ -145,7 +154,7 @@ class Reader {
     const { values, trailing } = found;
     const path = [...outside, nameOf(method.signature)];
     const decoded = { method, values, trailing };
-    const own = readCallOf(call, { decoded, position, path });
+    const own = readCallOf(call, { decoded, position, path, mayFail });
     this.#calls.push(own);
     return method.innerCalls === undefined ? undefined : this.#readInner(own, decoded);
   }
@@ -175,7 +184,8 @@ class Reader {
       );
     }
     for (const [index, each] of calls.entries()) {
-      const problem = this.read(each, [...position, index + 1], path);
+      const mayFail = mayFailAt(method, values, index);
+      const problem = this.read(each, { position: [...position, index + 1], outside: path, mayFail });
       if (problem !== undefined) return problem;
     }
     return undefined;
@@ -184,10 +194,17 @@ class Reader {
 
 /** Named one by one, because that takes less time than the rest of an object. */
 function readCallOf(
-  { contract, runsAs, caller, native, isDelegated }: Frame,
-  { decoded, position, path }: Omit<ReadCall, keyof Frame>,
+  { contract, runsAs, caller, native, sent, isDelegated }: Frame,
+  { decoded, position, path, mayFail }: Omit<ReadCall, keyof Frame>,
 ): ReadCall {
-  return { contract, runsAs, caller, native, isDelegated, decoded, position, path };
+  return { contract, runsAs, caller, native, sent, isDelegated, decoded, position, path, mayFail };
+}
+
+/** Whether a wrapper may go on if one of its calls fails. */
+function mayFailAt({ failing }: Method, values: readonly Value[], index: number): boolean {
+  if (typeof failing === 'boolean') return failing;
+  const found = valuesAt(values, failing.argument);
+  return found[failing.argument.steps.includes('each') ? index : 0] !== failing.reverts;
 }
 
 const nameOf = (signature: string): string => signature.split('(')[0] ?? '';

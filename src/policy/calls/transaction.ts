@@ -32,6 +32,8 @@ export interface AllowedTransactions {
   /** By contract, then by selector. Several entries for a pair are alternatives with the same signature. */
   readonly entries: ReadonlyMap<string, ReadonlyMap<string, readonly Entry[]>>;
   readonly plain: PlainTransfer | undefined;
+  /** The accounts of ours, beside the sender. */
+  readonly accounts: ReadonlySet<string>;
   readonly reading: Reading;
 }
 
@@ -115,7 +117,8 @@ class TransactionEvaluation {
       const because = `the plain transfer of ${values.native} is above the maximum ${max}`;
       return { because, values: { ...values, max } };
     }
-    const violation = plain.to?.violation(target, { sender: this.#sender, caller });
+    const { accounts } = this.#allowed;
+    const violation = plain.to?.violation(target, { sender: this.#sender, caller, accounts });
     if (violation !== undefined) return { because: `to ${target} of a plain transfer ${violation}`, values };
     if (plain.to !== undefined) this.#totals.claim(listedBy(plain.to, [target]));
     const prefix = prefixOf(position);
@@ -154,9 +157,9 @@ class TransactionEvaluation {
     { contract, native, caller, isDelegated, position }: ReadCall,
     { values, trailing }: DecodedCall,
   ): { readonly entry: Entry } | Refusal {
-    const [sender, facts] = [this.#sender, this.#facts];
+    const maker = { sender: this.#sender, caller, accounts: this.#allowed.accounts };
     const to = position.length === 0 ? this.#to : undefined;
-    const call = { contract, values, trailing, native, caller, isDelegated, sender, to, facts };
+    const call = { contract, values, trailing, native, maker, isDelegated, to, facts: this.#facts };
     const tried = entries.map((entry) => ({ entry, match: matchEntry(entry, call) }));
     const found =
       tried.find(({ match }) => match.ok && match.lists.length === 0) ?? tried.find(({ match }) => match.ok);

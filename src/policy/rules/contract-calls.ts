@@ -2,7 +2,14 @@ import { z } from 'zod';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { type Condition, compileCondition, conditionText, readListedText } from '../calls/condition.ts';
 import { diffEntries, diffOptional } from '../calls/diff-entries.ts';
-import { type Entry, compileEntry, entryShape, readNative, wholeUpTo } from '../calls/entry.ts';
+import {
+  type Entry,
+  compileEntry,
+  entryShape,
+  readContracts,
+  readNative,
+  wholeUpTo,
+} from '../calls/entry.ts';
 import { type MethodTable, methodTable, nameIn } from '../calls/methods.ts';
 import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
@@ -52,6 +59,13 @@ const parameters = z
         'Allows entries for methods that contain calls: nested up to `depth` (at most ' +
           `${DEPTH_MAX}), with up to \`calls\` calls (at most ${CALLS_MAX}). Without ` +
           '`multicall`, they are refused.',
+      ),
+    accounts: textList
+      .optional()
+      .describe(
+        'Accounts of your own, beside the sender: contracts such as your Safe. What stays with them, or comes ' +
+          'to them, moves to nobody else, and `is: caller` may be one of them. Never name a contract that ' +
+          'anybody may call, such as Multicall3.',
       ),
     abis: textList
       .optional()
@@ -107,8 +121,8 @@ export const contractCalls = defineRule({
       'approval of a known method, and its entry allows that. For any other call, `-1` would not ' +
       'say how many coins it sends.',
     '`is: sender` is the address in the callback’s `from`. `is: caller` is the address that ' +
-      'makes the call: the sender or, for a call in a wrapper, the account or contract that makes ' +
-      'it.',
+      'makes the call: the sender or, for a call in a wrapper, the account that makes it. It must be one of ' +
+      '`accounts`: another wrapper, such as Multicall3, keeps what it gets, and anybody may take it.',
     '`within: 1h` is for a time in seconds since 1970, like a deadline: it must not be past, and ' +
       'be at most an hour ahead. Such a refusal is not final.',
     '`atLeast: { share: 99.5 %, of: amountIn }` compares two amounts of a call, each with its ' +
@@ -203,6 +217,7 @@ rules:
           method: batch((address,uint256,bytes)[])
           calls: { to: calls.target, value: calls.value, data: calls.data }
       multicall: { depth: 2, calls: 8 }
+      accounts: ['0x2222222222222222222222222222222222222222', '0x3333333333333333333333333333333333333333']
       plain: { max: 0.5, to: { values: ['0x52908400098527886E0F7030069857D2E4169EE7'] } }
       abis: [router.abi]
 `,
@@ -453,7 +468,7 @@ function batch((address target, uint256 value, bytes data)[] calls)
 });
 
 function compileAllowed(
-  { calls = [], plain, multicall, abis }: Written,
+  { calls = [], plain, multicall, accounts = [], abis }: Written,
   context: RuleContext,
 ): AllowedTransactions | undefined {
   const networks = context.when.get('symbol') ?? new Set();
@@ -469,7 +484,8 @@ function compileAllowed(
   const table = methodTable(abis ?? [], context);
   const nesting = compileNesting(multicall, context);
   const plainTransfer = compilePlain(plain, context);
-  if (table === undefined) return undefined;
+  const ours = readContracts(accounts, ['accounts'], context);
+  if (table === undefined || ours === undefined) return undefined;
   const entries = calls.map((entry, index) => compileEntry(entry, table, ['calls', index], context));
   warnOfUnreadable(table, calls, context);
   const wrapperIndex = entries.findIndex((methods) =>
@@ -486,10 +502,10 @@ function compileAllowed(
   if (entries.some((methods) => methods.length === 0) || nesting === 'faulty' || plainTransfer === 'faulty')
     return undefined;
   if (wrapperIndex >= 0 && nesting === undefined) return undefined;
-  if (!agreeOnCalls(entries, context)) return undefined;
+  if (!agreeOnCalls(entries, context) || !areOurs(ours, entries.flat(), context)) return undefined;
   const byContract = indexed(entries.flat());
   const reading = { methodOf: methodLookup(byContract, table), nesting };
-  return { networks, entries: byContract, plain: plainTransfer, reading };
+  return { networks, entries: byContract, plain: plainTransfer, accounts: new Set(ours), reading };
 }
 
 /** Checks that a method of a contract contains calls by all of its entries, in the same arguments, or by none. */
@@ -509,6 +525,19 @@ function agreeOnCalls(entries: readonly (readonly Entry[])[], context: RuleConte
     }
   }
   return true;
+}
+
+/** Checks that no account of ours is a contract that anybody may call. */
+function areOurs(accounts: readonly string[], entries: readonly Entry[], context: RuleContext): boolean {
+  const open = entries.find(
+    ({ contracts, method }) =>
+      method.isForAnybody && contracts.some((contract) => accounts.includes(contract)),
+  );
+  if (open === undefined) return true;
+  const account = open.contracts.find((contract) => accounts.includes(contract)) ?? '';
+  const message = `anybody may call ${nameIn(open.method.signature)} of ${account}, and take what it holds`;
+  context.fault(['accounts'], message, 'leave it out');
+  return false;
 }
 
 /** The strictest age of prices among the conditions. */

@@ -58,6 +58,16 @@ describe('an entry of contract-calls is at fault', () => {
       'calls[0].contract: "0x1234" is not a contract address: it is not 0x and 40 hexadecimal digits; copy it again',
     ],
     [
+      'with half an account',
+      `{ calls: [{ contract: '${USDT}', method: deposit() }], accounts: '0x1234' }`,
+      'accounts: "0x1234" is not a contract address: it is not 0x and 40 hexadecimal digits; copy it again',
+    ],
+    [
+      'with an account that is a multicall for anybody',
+      `{ calls: [{ contract: '${USDT}', method: 'aggregate((address,bytes)[])' }], multicall: { depth: 1, calls: 2 }, accounts: ['${USDT}'] }`,
+      `accounts: anybody may call aggregate of ${USDT.toLowerCase()}, and take what it holds; leave it out`,
+    ],
+    [
       'with a slip in the checksum',
       entry(`{ contract: '0xdAC17F958D2ee523a2206206994597C13D831eC7', method: deposit() }`),
       'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is not a contract address: its checksum is wrong: its upper-case letters do not match EIP-55; copy it again',

@@ -41,6 +41,7 @@ when: { main_chain_symbol: ETH }
 rules:
   - contract-calls:
       abis: own.abi
+      accounts: '${SAFE}'
       multicall: { depth: 3, calls: 5 }
       plain: { max: 1, to: { values: '${PARTNER}' } }
       calls:
