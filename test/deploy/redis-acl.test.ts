@@ -200,7 +200,7 @@ describe('a service with these rights', () => {
       );
       await admin.ask('FLUSHALL');
       await eventually('the service froze the store', async () => {
-        const frozen = await admin.ask('HGET', 'countersign:{global}:in-force', 'frozen');
+        const frozen = await admin.ask('HGET', 'countersign:{global}:in-force', 'freezes');
         return String(frozen).includes('data was lost') ? true : undefined;
       });
       expect(await service.pay({ appOrderId: 'first' })).toBe('FAILURE');

@@ -15,6 +15,8 @@ export type Section =
   | 'service'
   | 'operator'
   | 'administrator'
+  | 'probe'
+  | 'default'
   | 'prices'
   | 'console'
   | 'push'
@@ -34,6 +36,8 @@ export function documentedUsers(): Readonly<Record<Section, readonly string[]>> 
     service: lines('service'),
     operator: lines('operator'),
     administrator: lines('administrator'),
+    probe: lines('probe'),
+    default: lines('default'),
     prices: lines('prices'),
     console: lines('console'),
     push: lines('push'),

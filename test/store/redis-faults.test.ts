@@ -1,9 +1,16 @@
 import { once } from 'node:events';
+import { readFileSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { inspect } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { CountersignError } from '../../src/errors.ts';
-import { type RedisFacts, inspectRedis, unsafeReason } from '../../src/store/redis/inspect.ts';
+import {
+  type RedisFacts,
+  inspectRedis,
+  loadedCommands,
+  unsafeReason,
+} from '../../src/store/redis/inspect.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
 import { START_MS, announcement, change, request, usedOf, windowClaim } from './requests.ts';
@@ -211,6 +218,8 @@ describe('an inspection of Redis', () => {
     version: '7.0.15',
     maxmemoryPolicy: 'noeviction',
     appendOnly: true,
+    loadDenied: '',
+    dropped: 0,
     replicas: 0,
     usedMemoryBytes: 1,
     maxMemoryBytes: 0,
@@ -222,11 +231,14 @@ describe('an inspection of Redis', () => {
       durable: true,
       args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
     });
-    const found = await inspectRedis(await storeOn(server));
+    const { connection } = await storeOn(server);
+    const found = await inspectRedis({ connection, keys: createKeys('countersign') });
     expect(found).toMatchObject({
       maxmemoryPolicy: 'allkeys-lru',
       appendOnly: true,
       maxMemoryBytes: 104_857_600,
+      loadDenied: '',
+      dropped: 0,
     });
     expect(found.version).toMatch(/^\d+\.\d+\.\d+$/);
     expect(found.usedMemoryBytes).toBeGreaterThan(100_000);
@@ -243,5 +255,40 @@ describe('an inspection of Redis', () => {
 
   it('has nothing against noeviction', () => {
     expect(unsafeReason(facts)).toBeUndefined();
+  });
+
+  it.each([1, 2])('refuses what has dropped transactions: %i', (dropped) => {
+    expect(unsafeReason({ ...facts, dropped })).toMatch(
+      new RegExp(`^Redis dropped ${dropped} transactions? when it loaded`),
+    );
+  });
+
+  it('refuses what a restart would not load, but not what nobody may ask', () => {
+    const loadDenied = "This user has no permissions to run the 'hset' command";
+    expect(unsafeReason({ ...facts, loadDenied })).toMatch(
+      /would lose decisions.*'hset'.*ACL SETUSER default/,
+    );
+    expect(unsafeReason({ ...facts, loadDenied: undefined })).toBeUndefined();
+  });
+
+  it('asks about every command that the scripts write with', async () => {
+    const server = await redisOfItsOwn();
+    const folder = new URL('../../src/store/redis/', import.meta.url);
+    const named = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:lua|ts)$/.test(name))
+      .map((name) => readFileSync(new URL(name, folder), 'utf8'))
+      .flatMap((text) =>
+        [...text.matchAll(/\b(?:redis\.p?)?call\(\s*'(\w+)'/g)].map(([, name = '']) => name),
+      );
+    const commands = [...new Set(named.map((name) => name.toLowerCase()))];
+    const infos = z
+      .array(z.tuple([z.string(), z.number(), z.array(z.string())]).rest(z.unknown()))
+      .parse(await rawClient(server).call('COMMAND', ['INFO', ...commands]));
+    const writing = infos.filter(([, , flags]) => flags.includes('write')).map(([name]) => name);
+    const asked = loadedCommands(createKeys('countersign')).map(([name]) => name);
+    // The file has the instant at which a key expires in place of a period.
+    const recorded = writing.map((name) => (name === 'pexpire' ? 'pexpireat' : name));
+    expect(recorded.length).toBeGreaterThan(10);
+    for (const name of recorded) expect(asked).toContain(name);
   });
 });

@@ -18,7 +18,8 @@ export async function checkRedis(
   { prefix, durability }: Pick<StoreSettings, 'prefix' | 'durability'>,
 ): Promise<readonly Finding[]> {
   const { connection } = store;
-  const servers = await attempt('store', () => inspectServers({ connection }));
+  const keys = createKeys(prefix);
+  const servers = await attempt('store', () => inspectServers({ connection, keys }));
   if (!servers.ok) return [withoutInfo(servers.fault)];
   const clock = await attempt('store', () => clockAhead({ connection }));
   const findings = servers.value.flatMap((facts) => {
@@ -28,10 +29,9 @@ export async function checkRedis(
   findings.push(...(clock.ok ? clockFindings(clock.value) : [clock.fault]));
   // A replica refuses scripts that write, and is already reported as a fault.
   if (servers.value.every(({ role }) => role === 'master')) {
-    const { inForce } = createKeys(prefix);
-    findings.push(...(await guarded('store', () => tryScript({ connection }, inForce).then(() => []))));
+    findings.push(...(await guarded('store', () => tryScript({ connection }, keys.inForce).then(() => []))));
   }
-  // `checkSafety` checks the eviction policy and the version of Redis. The service makes the same check.
+  // The service makes the same check: the version, the eviction policy, and what Redis loads at a restart.
   findings.push(...(await guarded('store', () => store.checkSafety().then(() => []))));
   const distinct = new Map(findings.map((finding) => [finding.because, finding]));
   return [...distinct.values()];
@@ -93,7 +93,7 @@ function summary(facts: ServerFacts, name: string, aheadMs: number | undefined):
 }
 
 function persistenceFindings(facts: ServerFacts, name: string): readonly Finding[] {
-  const { appendOnly, appends, rewrites, snapshots, unsaved } = facts;
+  const { appendOnly, loadDenied, appends, rewrites, snapshots, unsaved } = facts;
   const findings: Finding[] = [];
   if (!appendOnly) {
     const lost =
@@ -103,6 +103,16 @@ function persistenceFindings(facts: ServerFacts, name: string): readonly Finding
         'warning',
         `${name} runs without an append-only file, so a crash can lose decisions${lost}; set ` +
           '`appendonly yes` in redis.conf',
+      ),
+    );
+  }
+  if (loadDenied === undefined) {
+    findings.push(
+      finding(
+        'warning',
+        `${name} doesn't let this user run \`ACL DRYRUN\`, so nobody checks whether it can load its append-only ` +
+          'file at a restart; grant `+acl|dryrun` to this user, or make sure that the user default has all ' +
+          'rights (docs/redis.md, Users)',
       ),
     );
   }

@@ -30,8 +30,11 @@ export interface Connection {
    * new owner, so it must be harmless to repeat them.
    */
   pipeline(commands: readonly Command[]): Promise<readonly unknown[]>;
-  /** `INFO` of the server, or of each primary of a Cluster. */
-  infos(): Promise<readonly string[]>;
+  /**
+   * `INFO` of the server, or of each primary of a Cluster, and its replies to these commands. If Redis replies
+   * to one of them with an error, the error is its reply.
+   */
+  inspect(commands: readonly Command[]): Promise<readonly ServerReplies[]>;
   /** Resolves once connected, or after `connectTimeoutMs`. */
   connectedOrTimedOut(): Promise<void>;
   /** Calls back for each message on the channel, and each time that it may have missed messages. */
@@ -44,6 +47,11 @@ export interface Connection {
 
 export interface Subscription {
   close(): void;
+}
+
+export interface ServerReplies {
+  readonly info: string;
+  readonly replies: readonly unknown[];
 }
 
 const SUBSCRIPTION_PING_MS = 5000;
@@ -76,10 +84,13 @@ export function createConnection(server: RedisServer, timeouts: RedisTimeouts): 
     isCluster: client instanceof Cluster,
     call: (command, args) => guarded(() => client.call(command, args)),
     pipeline: (commands) => guarded(() => sendPipeline(client, commands)),
-    infos: () =>
+    inspect: (commands) =>
       guarded(() =>
         Promise.all(
-          (client instanceof Cluster ? client.nodes('master') : [client]).map((node) => node.info()),
+          (client instanceof Cluster ? client.nodes('master') : [client]).map(async (node) => {
+            const [info, replies] = await Promise.all([node.info(), execute(node, commands)]);
+            return { info, replies: replies.map(([error, reply]) => error ?? reply) };
+          }),
         ),
       ),
     connectedOrTimedOut: () => connectedWithin(client, timeouts.connectTimeoutMs),

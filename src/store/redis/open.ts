@@ -124,7 +124,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
 
 async function health(parts: RedisParts): Promise<StoreHealth> {
   const { nowMs } = await compareClock(parts, parts.keys.inForce, 'keep');
-  const { appendOnly, ...facts } = await inspectRedis(parts);
+  const { appendOnly, loadDenied: _denied, ...facts } = await inspectRedis(parts);
   return {
     nowMs,
     details: { ...facts, appendOnly: appendOnly ? 'yes' : 'no' },

@@ -177,7 +177,16 @@ describe('doctor on Redis', () => {
       '+time',
     ];
     const client = rawClient(redis);
-    await client.acl('SETUSER', 'limited', 'on', '>of-the-test', ...rights, '-@dangerous', '+info');
+    await client.acl(
+      'SETUSER',
+      'limited',
+      'on',
+      '>of-the-test',
+      ...rights,
+      '-@dangerous',
+      '+info',
+      '+acl|dryrun',
+    );
     const settings = { store: { url: redis.url, username: 'limited', password: { env: 'REDIS_PASSWORD' } } };
     const { runWith } = place({ settings });
     const { code, out } = await runWith({ env: { REDIS_PASSWORD: 'of-the-test' } })('doctor');
@@ -210,6 +219,8 @@ describe('what refuses a start', () => {
     version: '7.0.15',
     maxmemoryPolicy: 'noeviction',
     appendOnly: false,
+    loadDenied: '',
+    dropped: 0,
     usedMemoryBytes: 1,
     maxMemoryBytes: 0,
     clockAheadMs: 9_999_999,
