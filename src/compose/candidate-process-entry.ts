@@ -7,15 +7,18 @@ import { diffReleases } from '../policy/diff.ts';
 import type { Release } from '../policy/release.ts';
 import { diffText } from '../release/diff-text.ts';
 import { invalidPolicies } from '../release/files.ts';
+import { unmatchedText } from '../release/lists.ts';
 import { backtest, countsByGroup } from '../simulation/backtest.ts';
 import { backtestText } from '../simulation/backtest-text.ts';
 import { type RecordItem } from '../simulation/record.ts';
 import { storeRecord } from '../simulation/store-record.ts';
 import { loadSettings } from '../settings/load.ts';
+import type { Settings } from '../settings/schema.ts';
 import { createSecrets } from '../settings/secrets.ts';
+import type { Store } from '../store/store.ts';
 import { systemClock } from '../values/clock.ts';
 import { type Report, type Task, taskShape } from './candidate-task.ts';
-import { policyWarnings } from './policy-warnings.ts';
+import { policyWarnings, unmatchedInStore } from './policy-warnings.ts';
 import { groupsOf, openStore } from './store.ts';
 
 /*
@@ -55,18 +58,32 @@ function resultOf(task: Task): unknown {
   return diffText(diffReleases(task.before, task.after));
 }
 
-function check(task: Extract<Task, { task: 'check' }>): unknown {
+function check(task: Extract<Task, { task: 'check' }>): Promise<unknown> {
   const settings = loadSettings({ file: task.settingsFile, env: process.env });
-  return checkCandidate(task, (release) => policyWarnings(settings, release));
+  return checkCandidate(task, {
+    settingsWarnings: (release) => policyWarnings(settings, release),
+    listFaults: (release) =>
+      withStore(settings, async (store) =>
+        (await unmatchedInStore(settings, store, release)).map((each) => `${unmatchedText(each)}.`),
+      ),
+  });
+}
+
+async function withStore<T>(settings: Settings, use: (store: Store) => Promise<T>): Promise<T> {
+  const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
+  const groups = groupsOf(settings);
+  const store = await openStore(settings.store, read, systemClock, { as: 'background', groups });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
 }
 
 async function runBacktest(task: Extract<Task, { task: 'backtest' }>): Promise<string> {
   const release = compiled(task.document);
   const settings = loadSettings({ file: task.settingsFile, env: process.env });
-  const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
-  const groups = groupsOf(settings);
-  const store = await openStore(settings.store, read, systemClock, { as: 'background', groups });
-  try {
+  return withStore(settings, async (store) => {
     const sources = settings.sources.map(({ name }) => name);
     const sizes = await Promise.all(sources.map((source) => store.journalSize(source)));
     const size = sizes.reduce((sum, each) => sum + each, 0);
@@ -77,14 +94,12 @@ async function runBacktest(task: Extract<Task, { task: 'backtest' }>): Promise<s
       release,
       record: breathing(storeRecord(store, sources, undefined, warnings)),
       fromMs: task.fromMs,
-      groups: countsByGroup(release) ? groups : new Map(),
+      groups: countsByGroup(release) ? groupsOf(settings) : new Map(),
       show: SHOWN,
       progress: (callbacks) => send({ type: 'progress', callbacks, part: Math.min(1, callbacks / size) }),
     });
     return backtestText({ ...report, warnings: [...warnings, ...report.warnings] }, SHOWN);
-  } finally {
-    await store.close();
-  }
+  });
 }
 
 const tooMany = (size: number, most: number): CountersignError =>

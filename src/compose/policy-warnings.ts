@@ -1,6 +1,8 @@
 import { SOURCE } from '../policy/members.ts';
 import type { CompiledPolicy, Release } from '../policy/release.ts';
+import { type UnmatchedValues, unmatchedValues } from '../release/lists.ts';
 import type { Settings } from '../settings/schema.ts';
+import type { Store } from '../store/store.ts';
 import { kindsOf } from './sources.ts';
 
 const DAY_MS = 86_400_000;
@@ -53,3 +55,15 @@ function lackGroups(
         'has no group in the settings; add `group` to the source',
     );
 }
+
+/** The values of lists in the store that nothing can match under a release, in force or not. */
+export const unmatchedInStore = (
+  { sources }: Pick<Settings, 'sources'>,
+  store: Pick<Store, 'lists' | 'listEntries'>,
+  release: Pick<Release, 'policies'>,
+): Promise<readonly UnmatchedValues[]> =>
+  unmatchedValues(
+    store,
+    release,
+    sources.map((source) => ({ name: source.name, kinds: kindsOf(source) })),
+  );

@@ -22,6 +22,8 @@ export const checkedShape = z.discriminatedUnion('valid', [
     /** `3 policies, 9 rules`. */
     size: z.string(),
     warnings: z.array(z.string()),
+    /** What lists in the store have that nothing can match under it: a reason against a push. */
+    lists: z.array(z.string()),
     tests: z.object({ count: z.number(), failed: z.number(), text: z.string() }),
     diff: z.object({ same: z.boolean(), loosens: z.array(z.string()), text: z.string() }),
   }),

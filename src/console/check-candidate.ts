@@ -14,14 +14,19 @@ import { type CandidateFile, type CheckRequest, type Checked, isTestFile } from 
 
 const YAML_FILE = /\.ya?ml$/i;
 
+export interface CandidateContext {
+  readonly settingsWarnings: (release: Release) => readonly string[];
+  readonly listFaults: (release: Release) => Promise<readonly string[]>;
+}
+
 /**
  * Validates a candidate, runs its tests and compares it with what is in force, as `policy validate`, `policy
  * test` and `policy diff` do. A list or other file that the candidate lacks is that of the revision in force.
  */
-export function checkCandidate(
+export async function checkCandidate(
   { files, inForce, document }: CheckRequest,
-  settingsWarnings: (release: Release) => readonly string[],
-): Checked {
+  { settingsWarnings, listFaults }: CandidateContext,
+): Promise<Checked> {
   const policyFiles = files.filter((file) => YAML_FILE.test(file.name) && !isTestFile(file));
   const compiled: CompileResult = readPolicyFiles(
     policyFiles,
@@ -44,6 +49,7 @@ export function checkCandidate(
     revision: release.revision,
     size: sizeText(release),
     warnings: [...releaseWarnings(release), ...settingsWarnings(release)],
+    lists: [...(await listFaults(release))],
     tests: {
       count,
       failed: report.failed,

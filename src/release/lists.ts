@@ -1,9 +1,13 @@
+import type { Kind } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import { LIST_NAME } from '../policy/list-file.ts';
 import { SOURCE } from '../policy/members.ts';
 import type { CompiledRule, Release } from '../policy/release.ts';
 import type { ListedRead } from '../policy/rules/rule.ts';
+import type { Store } from '../store/store.ts';
+import { closestMatch } from '../values/closest-match.ts';
 import { storedEntries, toComparableEntry, unsafeTextReason } from '../values/comparable.ts';
+import { counted, printable } from '../values/text.ts';
 
 /*
  * The values that people write for lists, as the store keeps them.
@@ -13,23 +17,30 @@ import { storedEntries, toComparableEntry, unsafeTextReason } from '../values/co
 export interface ListInForce {
   /** False if policies are in force, and none of their rules looks into the list. */
   readonly isUsed: boolean;
+  /** Whether a rule in force looks into the list of a source. */
+  readonly isNamedFor: (source: string) => boolean;
   /** Reads a value for the list of a source. It is refused if rules look it up, and none can match it. */
   readonly readFor: (source: string) => (written: string) => ListedRead;
 }
 
 /** `release`: the policies in force; undefined if there are none, or this version can't compile them. */
-export function listInForce(release: Release | undefined, list: string): ListInForce {
+export function listInForce(release: Policies | undefined, list: string): ListInForce {
+  const rulesFor = (source: string): readonly CompiledRule[] =>
+    release === undefined ? [] : rulesWith(release, list, source);
   return {
     isUsed: release === undefined || rulesWith(release, list).length > 0,
+    isNamedFor: (source) => rulesFor(source).length > 0,
     readFor(source) {
-      const rules = release === undefined ? [] : rulesWith(release, list, source);
+      const rules = rulesFor(source);
       return (written) => readBy(rules, list, written);
     },
   };
 }
 
+type Policies = Pick<Release, 'policies'>;
+
 /** The rules that look into the list, of any source or of one. */
-function rulesWith({ policies }: Release, list: string, source?: string): readonly CompiledRule[] {
+function rulesWith({ policies }: Policies, list: string, source?: string): readonly CompiledRule[] {
   const mayJudge = ({ when }: Pick<CompiledRule, 'when'>): boolean =>
     source === undefined || when.texts.get(SOURCE)?.has(source) !== false;
   return policies
@@ -50,6 +61,95 @@ function readBy(rules: readonly CompiledRule[], list: string, written: string): 
   // Each rule finds the comparable text, but perhaps not what another would keep.
   const first = another === undefined ? kept : comparable;
   return { ok: true, texts: [first, ...good.flatMap(({ texts }) => texts)] };
+}
+
+// ---- a list that does not exist ----
+
+/**
+ * The sources whose list a change may reach: those that have it, and those for which a policy in force names it. With
+ * `create`, all of them. Throws NOT_FOUND if there is none: a misspelt name must not make a list that nothing reads.
+ */
+export async function sourcesToFill(
+  store: Pick<Store, 'lists'>,
+  release: Release | undefined,
+  { list, sources, create }: { list: string; sources: readonly string[]; create: boolean },
+): Promise<readonly string[]> {
+  if (create) return sources;
+  const { isNamedFor } = listInForce(release, list);
+  const known = new Set<string>(release === undefined ? [] : listsOf(release));
+  const found: string[] = [];
+  for (const source of sources) {
+    const names = (await store.lists(source)).map((each) => each.list);
+    for (const name of names) known.add(name);
+    if (names.includes(list) || isNamedFor(source)) found.push(source);
+  }
+  if (found.length > 0) return found;
+  known.delete(list);
+  const match = closestMatch(list, [...known]);
+  const suggestion = match === undefined ? '' : `Did you mean ${match}? `;
+  throw new CountersignError(
+    'NOT_FOUND',
+    `there is no list ${list} in ${sources.join(', ')}, and no policy in force looks into it. ${suggestion}` +
+      'To make it before its policy, give --create (in the console, tick the box)',
+    { list, sources },
+  );
+}
+
+const listsOf = ({ policies }: Policies): readonly string[] =>
+  policies.flatMap(({ rules }) => rules.flatMap(({ lists = [] }) => lists));
+
+// ---- the values that no callback can have ----
+
+/** Values on a list in the store that nothing matches where the rules of a release look into the list. */
+export interface UnmatchedValues {
+  readonly source: string;
+  readonly list: string;
+  readonly count: number;
+  /** Some of them, each with the reason. */
+  readonly first: readonly { readonly value: string; readonly because: string }[];
+}
+
+const UNMATCHED_SHOWN = 3;
+
+/**
+ * The values in the store that `list add` would refuse if the release were in force: those of lists that were filled
+ * before their policy. Such a value denies nobody.
+ */
+export async function unmatchedValues(
+  store: Pick<Store, 'lists' | 'listEntries'>,
+  { policies }: Policies,
+  sources: readonly { readonly name: string; readonly kinds: readonly Kind[] }[],
+): Promise<readonly UnmatchedValues[]> {
+  const unmatched: UnmatchedValues[] = [];
+  for (const { name: source, kinds } of sources) {
+    const own = { policies: policies.filter(({ callback }) => kinds.includes(callback)) };
+    for (const { list } of await store.lists(source)) {
+      const { isNamedFor, readFor } = listInForce(own, list);
+      if (!isNamedFor(source)) continue;
+      const read = readFor(source);
+      const first: { value: string; because: string }[] = [];
+      let count = 0;
+      for await (const { value } of store.listEntries(source, list)) {
+        const found = read(value);
+        if (found.ok) continue;
+        count += 1;
+        if (first.length < UNMATCHED_SHOWN) first.push({ value, because: found.because });
+      }
+      if (count > 0) unmatched.push({ source, list, count, first });
+    }
+  }
+  return unmatched;
+}
+
+/** A sentence without its full stop. */
+export function unmatchedText({ source, list, count, first }: UnmatchedValues): string {
+  const examples = first.map(({ value, because }) => `${printable(value)} (${printable(because)})`);
+  const more = count > first.length ? `, and ${count - first.length} more` : '';
+  const what = count === 1 ? 'a value' : counted(count, 'value');
+  return (
+    `${source}/${list} has ${what} that no callback can have: ${examples.join(', ')}${more}; remove ` +
+    `${count === 1 ? 'it' : 'them'} with \`countersign list remove ${list} --source ${source}\`, and add what is meant`
+  );
 }
 
 // ---- the values ----

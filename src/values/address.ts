@@ -95,6 +95,22 @@ export function otherSpellings(chain: Chain, address: string): readonly string[]
 /** Whether a memo to an address of this chain is a destination tag. */
 export const hasTags = (chain: Chain): boolean => table[chain].tagged === true;
 
+/** Chains whose transfers can't carry a memo, so that an exchange names each customer by an address. */
+const WITHOUT_MEMO: ReadonlySet<Chain> = new Set([
+  'evm',
+  'bitcoin',
+  'bitcoin-testnet',
+  'litecoin',
+  'dogecoin',
+  'tron',
+  'sui',
+  'aptos',
+  'starknet',
+]);
+
+/** Whether a transfer to an address of this chain may have a memo. */
+export const hasMemos = (chain: Chain): boolean => !WITHOUT_MEMO.has(chain);
+
 /** Whether addresses of this chain begin with a prefix that the asset table names. */
 export const needsPrefix = (chain: Chain): boolean => chain === 'bech32';
 

@@ -17,7 +17,7 @@ const CALLS: readonly (readonly string[])[] = [
   ['policy', 'rollback', 'abcdef', '--message', 'back'],
   ['policy', 'backtest', '--since', '1h'],
   ['list', 'show'],
-  ['list', 'add', 'blocked', '1'],
+  ['list', 'add', 'blocked', '1', '--create'],
   ['list', 'remove', 'blocked', '1'],
   ['orders', 'expect', 'payment', '1', '--user', '2', '--scheme', 'md5'],
   ['orders', 'show', 'payment', '1'],

@@ -40,7 +40,7 @@ describe('what comes from outside is printed escaped', () => {
     ['an unknown option', ['policy', 'show', `--${ARGUMENT}`], ''],
     ['a directory that is not there', ['journal', 'verify', `/nowhere/${ARGUMENT}`], ''],
     ['an order that is not there', ['orders', 'show', 'payment', ARGUMENT], ''],
-    ['the name of a list', ['list', 'add', ARGUMENT, 'x'], ''],
+    ['the name of a list', ['list', 'add', ARGUMENT, 'x', '--create'], ''],
     ['a decision that is not there', ['decisions', 'show', ARGUMENT], ''],
   ])('%s', async (_, argv, body) => {
     const run = place().runWith({ input: () => Promise.resolve(body) });

@@ -249,7 +249,7 @@ const calls: readonly (readonly string[])[] = [
   ['policy', 'rollback', 'a'.repeat(64), '--message', 'back'],
   ['policy', 'show'],
   ['list', 'show'],
-  ['list', 'add', 'blocked', 'somebody', '--source', 'shop'],
+  ['list', 'add', '--create', 'blocked', 'somebody', '--source', 'shop'],
   ['list', 'remove', 'blocked', 'somebody', '--source', 'shop'],
   ['orders', 'expect', 'payment', 'o-1', '--user', '1', '--symbol', 'USDT1742', '--amount', '1'],
   ['orders', 'show', 'payment', 'o-1'],

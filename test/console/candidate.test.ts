@@ -139,6 +139,21 @@ describe.each(['embedded', 'redis'] as const)('a candidate on %s', (kind) => {
       expect(await console.pay({ appOrderId: 'afterwards', orderAmount: '501' })).toBe('FAILURE');
     });
 
+    it('not if a list in the store has what nothing can match under it', async () => {
+      const change = { source: 'shop', list: 'filled', remove: [], by: 'bob', message: '' };
+      await console.store.changeList({ ...change, add: ['666', '667 ; fraud'] });
+      const denying = {
+        'd.yaml': 'policy: d\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: filled }\n',
+      };
+      const said = 'shop/filled has a value that no callback can have: 667 ; fraud';
+      expect(plain(await check(denying))).toContain(said);
+      const before = await inForce();
+      const refused = await sendFiles(console, PUSH, denying, await pushing(denying));
+      expect([refused.status, plain(refused).includes(said), await inForce()]).toEqual([422, true, before]);
+      await console.store.changeList({ ...change, add: [], remove: ['667 ; fraud'] });
+      expect((await sendFiles(console, PUSH, denying, await pushing(denying))).status).toBe(303);
+    });
+
     it('not if somebody pushed after the check', async () => {
       const form = await pushing({ ...files, 'payments.yaml': stricter(300) });
       const between = { ...files, 'payments.yaml': stricter(400) };

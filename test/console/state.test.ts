@@ -106,6 +106,21 @@ describeOnBothStores('the state that operators keep', (host) => {
     expect(await valuesOf(console, 'blocked')).toEqual(['99999']);
   });
 
+  it('a list that no rule in force looks into is made only where somebody confirms it', async () => {
+    const console = await started();
+    const path = '/console/lists/shop/blokced';
+    const form = { how: 'add', values: '99999', version: '0', message: 'case 12' };
+    const preview = await console.send(path, { ...form, do: 'preview' });
+    expect(preview.text).toContain('name="create" value="yes" required');
+    const refused = await console.send(path, { ...form, do: 'change' });
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('Did you mean blocked?');
+    expect(await console.store.lists('shop')).toEqual([]);
+    const made = await console.send(path, { ...form, do: 'change', create: 'yes' });
+    expect(made.notice).toBe('1 added, 0 removed. 1 entry now, version 1.');
+    expect((await console.send(BLOCKED, { ...form, do: 'preview' })).text).not.toContain('name="create"');
+  });
+
   it('a change of more lines than a change may have is refused before any value is read', async () => {
     const console = await started();
     await changed(console, { how: 'add', values: '99999' });
@@ -283,7 +298,7 @@ describeOnBothStores('the state that operators keep', (host) => {
         onPricesChanged: () => undefined,
         clock: Date.now,
       });
-    const ofList = { values: '5', message: 'x', do: 'change' };
+    const ofList = { values: '5', message: 'x', do: 'change', create: 'yes' };
     const ofPrices = { prices: 'ETH 1', do: 'set' };
     const alone = [
       await perform(

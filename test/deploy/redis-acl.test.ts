@@ -298,7 +298,7 @@ describe('a service with a console', () => {
       }).then(({ status }) => status);
     try {
       expect((await operate('policy', 'push', '--message', 'first')).code).toBe(0);
-      await operate('list', 'add', 'blocked', '1', '2', '--source', 'shop');
+      await operate('list', 'add', '--create', 'blocked', '1', '2', '--source', 'shop');
       await eventually('policies are followed', async () =>
         (await service.pay({ appOrderId: 'first' })) === 'SUCCESS' ? true : undefined,
       );
@@ -388,7 +388,7 @@ describe('the command line with these rights', () => {
       ['policy', 'diff'],
       ['policy', 'history'],
       ['policy', 'show'],
-      ['list', 'add', 'blocked', '1', '2', '--source', 'shop'],
+      ['list', 'add', '--create', 'blocked', '1', '2', '--source', 'shop'],
       ['list', 'remove', 'blocked', '1', '--source', 'shop'],
       ['list', 'show'],
       ['list', 'show', 'blocked', '--source', 'shop'],

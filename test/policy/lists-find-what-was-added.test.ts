@@ -18,7 +18,7 @@ const given = (...values: readonly string[]) => ({
 /** What `list add` puts into the store for a value; undefined if it refuses the value. */
 function stored(value: string): readonly string[] | undefined {
   try {
-    return addedValues(given(value), undefined).values;
+    return addedValues(given(value), {}).values;
   } catch (thrown) {
     if (thrown instanceof CountersignError && thrown.code === 'LIST_INVALID') return undefined;
     throw thrown;
@@ -231,7 +231,7 @@ describe('what no callback can have is not added', () => {
     ['a bidirectional override', '\u202eevil', 'has an invisible character (U+202E)'],
     ['a control character', 'ev\u0007il', 'control character'],
   ])('%s', (_, value, why) => {
-    expect(() => addedValues(given(value), undefined)).toThrow(why);
+    expect(() => addedValues(given(value), {})).toThrow(why);
     const rule = `deny-list: { of: memo, values: [${JSON.stringify(value)}] }`;
     expect(faultsOf(`policy: one\ncallback: transfer\nrules:\n  - ${rule}\n`).join('\n')).toContain(
       "memo can't be",

@@ -10,7 +10,7 @@ import { describeOnBothStores } from './on-both-stores.ts';
 /** Each command that changes something, once. */
 const CHANGES: readonly (readonly string[])[] = [
   ['policy', 'push', '--message', 'second', '--skip-tests'],
-  ['list', 'add', 'blocked', '1'],
+  ['list', 'add', 'blocked', '1', '--create'],
   ['list', 'remove', 'blocked', '1'],
   [
     'orders',

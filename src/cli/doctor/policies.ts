@@ -1,10 +1,11 @@
 import type { Kind } from '../../callback/callback.ts';
-import { policyWarnings } from '../../compose/policy-warnings.ts';
+import { policyWarnings, unmatchedInStore } from '../../compose/policy-warnings.ts';
 import { kindsOf } from '../../compose/sources.ts';
 import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';
 import { sizeText } from '../../release/check.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
+import { unmatchedText } from '../../release/lists.ts';
 import { shortRevision, readRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { freezeText } from '../../store/freezes.ts';
@@ -47,6 +48,11 @@ async function checkInForce(
     { check: 'policies', state: 'ok', because: `${because}${hint}` },
     ...frozenFindings(control),
     ...(await checkRelease(settings, store, release)),
+    ...(await unmatchedInStore(settings, store, release)).map((each): Finding => ({
+      check: 'policies',
+      state: 'fault',
+      because: unmatchedText(each),
+    })),
   ];
 }
 
@@ -132,7 +138,7 @@ async function missingLists(settings: Settings, store: Store, release: Release):
         const suggestion = closestMatch(list, there);
         const fix =
           suggestion === undefined
-            ? `\`countersign list add ${list} --source ${source.name}\` makes an empty one`
+            ? `\`countersign list add ${list} --source ${source.name} --create\` makes an empty one`
             : `did you mean ${suggestion}? Then correct the policy; an empty list would match nothing`;
         const because = `${source.name} has no list ${list}, which ${name} looks into`;
         findings.push(warning(`${because}, so each callback it judges is refused; ${fix}`));

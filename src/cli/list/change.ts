@@ -12,7 +12,7 @@ import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
 import { servicesThatApplied } from '../services.ts';
-import { listInForce } from '../../release/lists.ts';
+import { listInForce, sourcesToFill } from '../../release/lists.ts';
 import { releaseInForce } from '../../release/stored.ts';
 import { type GivenValues, addedValues, listOf, removedValues } from './values.ts';
 
@@ -21,12 +21,14 @@ const STEP_VALUES = 10_000;
 
 export const listAdd: CommandRow = {
   path: 'list add',
-  summary: 'Add values to a list. Make the list if it does not exist, even without values.',
+  summary:
+    'Add values to a list. Make a list that does not exist, even without values, if a policy in force looks into ' +
+    'it, or with --create.',
   example:
     'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\n' +
     'list add withdrawal-addresses --file addresses.txt --asset ETH --source vault\n' +
     'list add vault-partners "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345" --source vault\n' +
-    'list add blocked-users',
+    'list add blocked-users --source shop --create',
   define: (command) =>
     byOption(
       sourceOption(
@@ -43,14 +45,22 @@ export const listAdd: CommandRow = {
         '--asset <symbol>',
         'check that each value begins with an address of this asset of assets.yaml, beside the policies',
       )
+      .option('--create', 'make the list although no policy in force looks into it')
       .option('--message <text>', 'the reason, for the journal'),
   run: async (session, call) => {
     const asset = assetOf(session, call);
     const list = listOf(call);
-    const { isUsed, readFor } = listInForce(await releaseInForce(await session.store()), list);
-    const given = chosenSources(session, call).map((source) => ({
+    const store = await session.store();
+    const release = await releaseInForce(store);
+    const { isUsed, isNamedFor, readFor } = listInForce(release, list);
+    const sources = await sourcesToFill(store, release, {
+      list,
+      sources: chosenSources(session, call),
+      create: call.flag('create'),
+    });
+    const given = sources.map((source) => ({
       source,
-      ...addedValues(call, asset, readFor(source)),
+      ...addedValues(call, { asset, isNamed: isNamedFor(source) }, readFor(source)),
     }));
     const code = await change(session, call, given, 'add');
     // People who add values don't expect that a list has no effect yet.

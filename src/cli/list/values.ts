@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { CountersignError } from '../../errors.ts';
 import { type Asset, readAssetAddress } from '../../policy/assets.ts';
+import { wrongText } from '../../policy/asset-texts.ts';
 import { faultOfUnreadable, formatFault } from '../../policy/fault.ts';
 import { entriesAsWritten } from '../../policy/list-file.ts';
 import { type ReadValue, addedText, checkedName, checkedValue, removedTexts } from '../../release/lists.ts';
+import { hasMemos } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { decodeUtf8 } from '../../values/utf8.ts';
 import type { Call } from '../command.ts';
@@ -20,17 +22,20 @@ export interface GivenValues {
 const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEntry(written)] });
 
 /**
- * The values to add to a list. With an asset, each must begin with an address of it. Throws USAGE or
- * LIST_INVALID, naming the first invalid value.
+ * The values to add to a list. With an asset, each must begin with an address of it, and where no rule in force
+ * looks into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID, naming the first
+ * invalid value.
  */
 export function addedValues(
   call: Call,
-  asset: Asset | undefined,
+  { asset, isNamed = false }: { readonly asset?: Asset | undefined; readonly isNamed?: boolean },
   read: ReadValue = readAnything,
 ): GivenValues {
-  const kept = writtenValues(call).map((value) =>
-    addedText(value, (written) => read(asset === undefined ? written : withCanonicalAddress(written, asset))),
-  );
+  const kept = writtenValues(call).map((value) => {
+    if (asset === undefined) return addedText(value, read);
+    if (!isNamed) checkRest(value, asset);
+    return addedText(value, (written) => read(withCanonicalAddress(written, asset)));
+  });
   return givenValues(call, kept);
 }
 
@@ -74,6 +79,26 @@ function withCanonicalAddress(value: string, asset: Asset): string {
     'USAGE',
     `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}. ` +
       'Nothing was added. Correct it and run the command again',
+  );
+}
+
+/**
+ * Throws USAGE unless an entry may have what follows its address: addresses and the symbol of the asset, then a memo
+ * if the chain has memos.
+ */
+function checkRest(value: string, asset: Asset): void {
+  const [, ...others] = value.split(' ');
+  const memoAt = others.findIndex((word) => word !== asset.symbol && !readAssetAddress(asset, word).ok);
+  if (memoAt === -1) return;
+  const memo = others.slice(memoAt).join(' ');
+  const wrong = hasMemos(asset.chain)
+    ? wrongText('memo', memo, [asset])?.message
+    : `${JSON.stringify(memo)} follows the address, and transfers of ${asset.symbol} have no memo`;
+  if (wrong === undefined) return;
+  throw new CountersignError(
+    'USAGE',
+    `${JSON.stringify(value)} is not an entry about ${asset.symbol}: ${wrong}. Nothing was added. In a file, a ` +
+      'comment begins with #. Correct it and run the command again',
   );
 }
 

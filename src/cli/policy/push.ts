@@ -1,9 +1,11 @@
 import { CountersignError } from '../../errors.ts';
+import { unmatchedInStore } from '../../compose/policy-warnings.ts';
 import type { ReleaseDiff } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
 import { sizeOf, sizeText } from '../../release/check.ts';
 import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
+import { type UnmatchedValues, unmatchedText } from '../../release/lists.ts';
 import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
@@ -45,6 +47,7 @@ export const policyPush: CommandRow = {
           '(default: the one in force now)',
       )
       .option('--dry-run', 'do everything except the push')
+      .option('--skip-lists', 'push although lists in the store have values that no callback can match')
       .option('--skip-tests', 'push without running the tests; the history will say so'),
   async run(session, call) {
     const message = call.option('message') === undefined ? undefined : requiredMessage(call);
@@ -71,6 +74,9 @@ export const policyPush: CommandRow = {
     const findings = await guarded('policies', () => checkRelease(session.settings(), store, release));
     const warnings = findings.map(({ because }) => because);
     for (const warning of warnings) session.report(`Warning: ${warning}.`);
+    const lists = await unmatchedInStore(session.settings(), store, release);
+    if (lists.length > 0 && !call.flag('skipLists')) return refusedForLists(session, lists);
+    for (const list of lists) session.report(`Warning: ${unmatchedText(list)}.`);
     const diff = await diffFrom(store, before, release);
     const shown = `${diffOrReason(diff)}\n${testsText(report)}`;
     const expected = expectedOf(call, before);
@@ -143,6 +149,16 @@ function refused(session: Session, report: TestReport): 1 {
   session.print(`${reportText(report, { coverage: false })}\n${fix}`, {
     pushed: false,
     tests: reportJson(report),
+  });
+  return 1;
+}
+
+function refusedForLists(session: Session, lists: readonly UnmatchedValues[]): 1 {
+  const fix = 'Nothing was pushed. Correct the lists, or give --skip-lists.';
+  const texts = lists.map((list) => `  ${unmatchedText(list)}.`);
+  session.print(['Lists in the store that this push looks into:', ...texts, fix].join('\n'), {
+    pushed: false,
+    lists,
   });
   return 1;
 }

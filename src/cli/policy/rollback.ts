@@ -1,4 +1,6 @@
+import { unmatchedInStore } from '../../compose/policy-warnings.ts';
 import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
+import { unmatchedText } from '../../release/lists.ts';
 import { shortRevision, rollback } from '../../release/push.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { servicesThatApplied } from '../services.ts';
@@ -16,6 +18,9 @@ export const policyRollback: CommandRow = {
     const [revision = ''] = call.arguments;
     const store = await session.store();
     const { control, before, release } = await rollback(store, { revision, by: session.by, message });
+    for (const list of await unmatchedInStore(session.settings(), store, release)) {
+      session.report(`Warning: ${unmatchedText(list)}.`);
+    }
     const diff = await diffFrom(store, before, release);
     session.print(
       `${diffOrReason(diff)}\nIn force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`,

@@ -215,7 +215,7 @@ function foundCards({ checked, expected, frozen }: NonNullable<Shown['found']>):
       <pre>${shortened(checked.faults)}</pre>
     </section>`;
   }
-  const { revision, size, warnings, tests, diff } = checked;
+  const { revision, size, warnings, lists, tests, diff } = checked;
   const state = tests.count === 0 ? 'none' : tests.failed === 0 ? 'passed' : 'failed';
   const pills = {
     none: html`<span class="pill warn">none</span>`,
@@ -229,6 +229,7 @@ function foundCards({ checked, expected, frozen }: NonNullable<Shown['found']>):
         ['Content', size],
         ['In force', html`<span class="mono">${expected === '' ? 'none' : shortRevision(expected)}</span>`],
       ])}
+      ${lists.map((sentence) => fault(sentence))}
       ${warnings.map((warning) => html`<p class="warn">${warning}</p>`)}
       ${frozen.map((sentence) => html`<p class="warn">Approvals are frozen: ${sentence}</p>`)}
       <input type="hidden" name="revision" value="${revision}" />
@@ -411,6 +412,9 @@ async function push(parts: CandidateParts, { form, person }: ActRequest): Promis
   if (wanted !== expected) return show(overtaken(expected), 409);
   if (checked.revision === expected) return show('This revision is in force already.', 409);
   if (checked.tests.failed > 0) return show('Tests failed. Correct the policies or their tests.', 422);
+  if (checked.lists.length > 0) {
+    return show('Lists in the store have values that no callback can match. Correct them first.', 422);
+  }
   try {
     await pushRelease(parts.store, { release: checked, expected, by: authorOf(person), message });
   } catch (thrown) {

@@ -2,7 +2,14 @@ import { setImmediate as breathe } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { entriesAsWritten } from '../../policy/list-file.ts';
 import type { Release } from '../../policy/release.ts';
-import { addedText, checkedName, checkedValue, listInForce, removedTexts } from '../../release/lists.ts';
+import {
+  addedText,
+  checkedName,
+  checkedValue,
+  listInForce,
+  removedTexts,
+  sourcesToFill,
+} from '../../release/lists.ts';
 import type { ListSummary, Store } from '../../store/store.ts';
 import { toComparable } from '../../values/comparable.ts';
 import { countLines, counted } from '../../values/text.ts';
@@ -95,7 +102,8 @@ const openForm = (sources: ListsParts['sources']): Html =>
     </div>
     <div class="actions"><button>Fill it</button></div>
     <p class="hint">
-      A list that rules look into and that does not exist refuses. Its first change makes it.
+      A list that rules look into and that does not exist refuses. Its first change makes it. A list that no
+      rule in force looks into is made only if you confirm it.
     </p>
   </form>`;
 
@@ -242,6 +250,8 @@ interface Preview {
   readonly isExact: boolean;
   /** How many values change nothing. */
   readonly idle: number;
+  /** Whether the list exists, or a rule in force looks into it. */
+  readonly isKnown: boolean;
 }
 
 async function changeList(parts: ListsParts, request: ActRequest): Promise<Redirect | View> {
@@ -269,6 +279,11 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
   }
   let message: string;
   try {
+    await sourcesToFill(parts.reading, parts.policies.current(), {
+      list: named.list,
+      sources: [named.source],
+      create: form.get('create') === 'yes',
+    });
     message = reasonIn(form, 'message', 'it changes');
   } catch (thrown) {
     return previewView(named, typed, preview, `${messageOf(thrown)}.`);
@@ -332,7 +347,8 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   if (how === 'remove' && summary === undefined) {
     throw new CountersignError('NOT_FOUND', `There is no list ${source}/${list}`);
   }
-  const read = listInForce(parts.policies.current(), list).readFor(source);
+  const { isNamedFor, readFor } = listInForce(parts.policies.current(), list);
+  const read = readFor(source);
   const { given, unique } = await valuesIn(values, (value) =>
     how === 'remove' ? removedTexts(value, read) : [addedText(value, read)],
   );
@@ -362,11 +378,12 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
     );
   }
   const changed = how === 'remove' ? remove.length : add.length;
-  return { summary, add, remove, isExact, idle: Math.max(0, given - changed) };
+  const isKnown = summary !== undefined || isNamedFor(source);
+  return { summary, add, remove, isExact, idle: Math.max(0, given - changed), isKnown };
 }
 
 function previewView(named: Named, typed: Typed, preview: Preview, problem = ''): View {
-  const { summary, add, remove, isExact, idle } = preview;
+  const { summary, add, remove, isExact, idle, isKnown } = preview;
   const { source, list } = named;
   const changes = add.length + remove.length;
   const isNew = summary === undefined && changes === 0;
@@ -405,6 +422,13 @@ function previewView(named: Named, typed: Typed, preview: Preview, problem = '')
                       maxlength="1000"
                       autocomplete="off"
                   /></label>
+                  ${
+                    !isKnown &&
+                    html`<label
+                      ><input type="checkbox" name="create" value="yes" required /> Make ${list}, although no
+                      rule in force looks into it</label
+                    >`
+                  }
                 </div>
                 <div class="actions">
                   <button class="${remove.length > 0 && 'danger'}" name="do" value="change">

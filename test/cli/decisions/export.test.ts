@@ -328,7 +328,7 @@ describe.each(['embedded', 'redis'] as const)('an export that is cut off, on %s'
       expect((await runNow('decisions', 'export', '--to', file)).code).toBe(0);
       expect(readFileSync(file, 'utf8')).toBe(whole);
     }
-    await run('list', 'add', 'blocked', '7', '--source', 'shop', '--message', 'fraud');
+    await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop', '--message', 'fraud');
     expect((await runNow('decisions', 'export', '--to', file)).out).toContain('1 line appended');
   });
 });

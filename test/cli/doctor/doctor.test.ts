@@ -163,7 +163,7 @@ describe('doctor, where something is wrong', () => {
     expect(frozen).toMatch(/as f2 by ada: drill; every answer is FAILURE until `countersign unfreeze f2`/);
     expect(transfer).toContain('no policy applies to a transfer callback of vault');
     expect(web3).toContain('no policy applies to a web3 callback of vault');
-    expect(list).toContain('`countersign list add blocked --source shop`');
+    expect(list).toContain('`countersign list add blocked --source shop --create`');
     await run('list', 'add', 'blocked', '--source', 'shop');
     await run('unfreeze');
     expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
@@ -214,8 +214,8 @@ rules:
     await run('policy', 'push', '--message', 'x');
     const before = inState(await diagnosis(run), 'warning').join('\n');
     expect(before).toContain('values needs prices, but the store has none');
-    expect(before).toContain('`countersign list add partners --source vault`');
-    expect(before).toContain('`countersign list add payees --source vault`');
+    expect(before).toContain('`countersign list add partners --source vault --create`');
+    expect(before).toContain('`countersign list add payees --source vault --create`');
     await run('prices', 'set', 'BTC', '1', '--as-of', '2025-06-15T11:49:59Z');
     await run('prices', 'set', 'ETH', '1', '--as-of', '2025-06-15T11:51:00Z');
     await run('list', 'add', 'partners', '--source', 'vault');

@@ -61,7 +61,18 @@ describe('list add keeps the canonical form of an address', () => {
 
   it('where --asset names its asset, although no rule is in force', async () => {
     const made = place({ policies: { 'assets.yaml': ASSETS } });
-    await made.run('list', 'add', 'l', `${UQ} TON 7`, MIXED, '--asset', 'TON', '--source', 'vault');
+    await made.run(
+      'list',
+      'add',
+      '--create',
+      'l',
+      `${UQ} TON 7`,
+      MIXED,
+      '--asset',
+      'TON',
+      '--source',
+      'vault',
+    );
     expect(await valuesOf(made, 'l')).toEqual([EQ, `${EQ} TON 7`]);
   });
 
@@ -118,7 +129,7 @@ describe('list remove takes an address off in whatever spelling it was added', (
     const made = place({
       policies: { 'assets.yaml': ASSETS, 'a.yaml': policy('p', TON_ONLY, 'allow-list: { of: to, list: l }') },
     });
-    await made.run('list', 'add', 'l', UQ, RAW, '--source', 'vault');
+    await made.run('list', 'add', '--create', 'l', UQ, RAW, '--source', 'vault');
     expect(await valuesOf(made, 'l')).toEqual([RAW, UQ]);
     expect((await made.run('list', 'remove', 'l', EQ)).out).toContain('0 removed, 2 entries now');
     await made.run('policy', 'push', '--message', 'x');
@@ -183,8 +194,10 @@ describe('list add refuses what no rule in force can match', () => {
       policy('q', '{ source: vault, symbol: XRP }', 'deny-list: { of: memo, list: l }'),
     );
     expect((await made.run('list', 'add', 'l', '7', EVM, '--source', 'vault')).code).toBe(0);
-    expect((await made.run('list', 'add', 'other', EVM.slice(2), '--source', 'vault')).code).toBe(0);
-    expect((await made.run('list', 'add', 'l', EVM.slice(2), '--source', 'shop')).code).toBe(0);
+    expect((await made.run('list', 'add', '--create', 'other', EVM.slice(2), '--source', 'vault')).code).toBe(
+      0,
+    );
+    expect((await made.run('list', 'add', '--create', 'l', EVM.slice(2), '--source', 'shop')).code).toBe(0);
     const { code, err } = await made.run('list', 'add', 'l', '8', EVM.slice(2));
     expect([code, err]).toEqual([2, expect.stringContaining(`the value "${EVM.slice(2)}"`)]);
     expect(await valuesOf(made, 'other')).toEqual([EVM.slice(2)]);

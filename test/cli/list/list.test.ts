@@ -23,17 +23,21 @@ describe('list add', () => {
   it('says so where no rule in force looks into the list', async () => {
     const deny = 'policy: a\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
     const { run } = place({ policies: { 'a.yaml': deny } });
-    expect((await run('list', 'add', 'blocked', '7', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
+    expect((await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop')).err).toEqual(
+      NOBODY_NOTED,
+    );
     await run('policy', 'push', '--message', 'x');
-    expect((await run('list', 'add', 'blocked', '8', '--source', 'shop')).err).toEqual(NOBODY_NOTED);
-    expect((await run('list', 'add', 'blokked', '8', '--source', 'shop')).err).toContain(
+    expect((await run('list', 'add', '--create', 'blocked', '8', '--source', 'shop')).err).toEqual(
+      NOBODY_NOTED,
+    );
+    expect((await run('list', 'add', '--create', 'blokked', '8', '--source', 'shop')).err).toContain(
       'No rule in force uses the list blokked',
     );
   });
 
   it('puts values on the list of every source, and says which', async () => {
     const { run } = place();
-    const { code, out } = await run('list', 'add', 'blocked', '7', '8', '7');
+    const { code, out } = await run('list', 'add', '--create', 'blocked', '7', '8', '7');
     expect(code).toBe(0);
     expect(out).toBe(
       'shop/blocked: 2 added, 2 entries now (version 1)\nvault/blocked: 2 added, 2 entries now (version 1)\n',
@@ -42,8 +46,18 @@ describe('list add', () => {
 
   it('of one source leaves the others alone, and counts only what is new', async () => {
     const { run } = place();
-    await run('list', 'add', 'blocked', '7', '--source', 'shop');
-    const { out, json } = await run('list', 'add', 'blocked', '7', '9', '--source', 'shop', '--json');
+    await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop');
+    const { out, json } = await run(
+      'list',
+      'add',
+      '--create',
+      'blocked',
+      '7',
+      '9',
+      '--source',
+      'shop',
+      '--json',
+    );
     const services = { noted: [], silent: [] };
     expect(json()).toEqual([
       { source: 'shop', list: 'blocked', changed: 1, entries: 2, version: 2, services },
@@ -55,7 +69,18 @@ describe('list add', () => {
     const { run, write } = place();
     const file = write('more.txt', `# ours\n${TO} # cold\n\n  5 \n`);
     const upper = `0x${TO.slice(2).toUpperCase()}`;
-    await run('list', 'add', 'ours', ` ${upper} `, 'bc1qAbC', '--file', file, '--source', 'vault');
+    await run(
+      'list',
+      'add',
+      '--create',
+      'ours',
+      ` ${upper} `,
+      'bc1qAbC',
+      '--file',
+      file,
+      '--source',
+      'vault',
+    );
     const { json } = await run('list', 'show', 'ours', '--json');
     expect(valuesIn(json())).toEqual({ vault: [TO, '5', 'bc1qAbC'].sort() });
   });
@@ -64,8 +89,8 @@ describe('list add', () => {
     const { run, write } = place();
     const upper = `0x${TO.slice(2).toUpperCase()}`;
     const file = write('more.txt', `${upper} ETH # cold\n"${R} XRP order #7" # sales\n`);
-    await run('list', 'add', 'partners', `${R} XRP 12345`, '--file', file, '--source', 'vault');
-    await run('list', 'add', 'partners', 'x'.repeat(1024), '--source', 'vault');
+    await run('list', 'add', '--create', 'partners', `${R} XRP 12345`, '--file', file, '--source', 'vault');
+    await run('list', 'add', '--create', 'partners', 'x'.repeat(1024), '--source', 'vault');
     const { json } = await run('list', 'show', 'partners', '--json');
     expect(valuesIn(json())).toEqual({
       vault: [`${TO} ETH`, `${R} XRP 12345`, `${R} XRP order #7`, 'x'.repeat(1024)].sort(),
@@ -76,7 +101,7 @@ describe('list add', () => {
 
   it('without values makes an empty list', async () => {
     const { run } = place();
-    expect((await run('list', 'add', 'blocked', '--source', 'shop')).out).toBe(
+    expect((await run('list', 'add', '--create', 'blocked', '--source', 'shop')).out).toBe(
       'shop/blocked: 0 added, 0 entries now (version 1)\n',
     );
     expect((await run('list', 'show', '--json')).json()).toMatchObject([
@@ -86,7 +111,19 @@ describe('list add', () => {
 
   it('is in the journal with who and why', async () => {
     const { run } = place();
-    await run('list', 'add', 'blocked', '7', '--source', 'shop', '--by', 'grace', '--message', 'fraud 12');
+    await run(
+      'list',
+      'add',
+      '--create',
+      'blocked',
+      '7',
+      '--source',
+      'shop',
+      '--by',
+      'grace',
+      '--message',
+      'fraud 12',
+    );
     const { out } = await run('decisions', 'search');
     expect(out).toContain('the list blocked was changed by grace: 1 to add, 0 to remove; fraud 12');
     expect((await run('decisions', 'show', 'shop/1')).out).toMatch(/^added +7$/m);
@@ -97,7 +134,16 @@ describe('list add', () => {
     const file = write('many.txt', Array.from({ length: 100_000 }, (_, n) => `user-${n}\n`).join(''));
     const progress: string[] = [];
     const watched = runWith({ progress: (line) => void progress.push(line) });
-    const { code, err } = await watched('list', 'add', 'many', '--file', file, '--source', 'shop');
+    const { code, err } = await watched(
+      'list',
+      'add',
+      '--create',
+      'many',
+      '--file',
+      file,
+      '--source',
+      'shop',
+    );
     expect({ code, err }).toEqual({ code: 0, err: NOBODY_NOTED });
     expect(progress).toContain('shop/many: 10000 of 100000');
     expect(progress.at(-1)).toBe('');
@@ -111,7 +157,14 @@ describe('list add', () => {
   it('shows no progress with --json', async () => {
     const { runWith } = place();
     const progress: string[] = [];
-    await runWith({ progress: (line) => void progress.push(line) })('list', 'add', 'few', '1', '--json');
+    await runWith({ progress: (line) => void progress.push(line) })(
+      'list',
+      'add',
+      '--create',
+      'few',
+      '1',
+      '--json',
+    );
     expect(progress).toEqual([]);
   });
 
@@ -127,7 +180,7 @@ describe('list add', () => {
     ['a file that is not there', ['blocked', '--file', '/nowhere/list.txt'], '/nowhere/list.txt'],
   ])('%s: 2, nothing is changed, and it says what to do', async (_, args, said) => {
     const { run } = place();
-    const { code, out, err } = await run('list', 'add', ...args);
+    const { code, out, err } = await run('list', 'add', '--create', ...args);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(said);
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
@@ -136,13 +189,13 @@ describe('list add', () => {
   it('one bad value in a file: 2, and none of the others is added', async () => {
     const { run, write } = place();
     const file = write('bad.txt', `1\n2\n${'x'.repeat(1200)}\n`);
-    expect((await run('list', 'add', 'blocked', '--file', file)).code).toBe(2);
+    expect((await run('list', 'add', '--create', 'blocked', '--file', file)).code).toBe(2);
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
   });
 
   it('a file that is no text: 2', async () => {
     const { run, folder } = place();
-    const { code, err } = await run('list', 'add', 'blocked', '--file', join(folder, 'policies'));
+    const { code, err } = await run('list', 'add', '--create', 'blocked', '--file', join(folder, 'policies'));
     expect(code).toBe(2);
     expect(err).toContain('name a text file with one value on each line');
   });
@@ -159,6 +212,7 @@ describe('list add --asset', () => {
     const added = await run(
       'list',
       'add',
+      '--create',
       'p',
       `${R} XRP 1`,
       R,
@@ -171,9 +225,11 @@ describe('list add --asset', () => {
     );
     expect(added).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(added.out).toContain('3 added');
-    expect((await run('list', 'add', 'p', CHECKED, '--asset', 'ETH', '--source', 'vault')).code).toBe(0);
-    expect((await run('list', 'add', 'p', CHECKED.toLowerCase(), '--asset', 'ETH')).code).toBe(0);
-    expect((await run('list', 'add', 'empty', '--asset', 'ETH')).code).toBe(0);
+    expect(
+      (await run('list', 'add', '--create', 'p', CHECKED, '--asset', 'ETH', '--source', 'vault')).code,
+    ).toBe(0);
+    expect((await run('list', 'add', '--create', 'p', CHECKED.toLowerCase(), '--asset', 'ETH')).code).toBe(0);
+    expect((await run('list', 'add', '--create', 'empty', '--asset', 'ETH')).code).toBe(0);
   });
 
   it.each([
@@ -190,7 +246,7 @@ describe('list add --asset', () => {
   ])('a value %s: 2, and none of the others is added', async (_, asset, values, said) => {
     const { run, write } = place();
     write('policies/assets.yaml', assets);
-    const { code, out, err } = await run('list', 'add', 'p', ...values, '--asset', asset);
+    const { code, out, err } = await run('list', 'add', '--create', 'p', ...values, '--asset', asset);
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(said);
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
@@ -200,7 +256,7 @@ describe('list add --asset', () => {
     const { run, write } = place();
     write('policies/assets.yaml', assets);
     const file = write('more.txt', `${CHECKED}\n${CHECKED.replace('5aA', '5aa')}\n`);
-    const { code, err } = await run('list', 'add', 'p', '--file', file, '--asset', 'ETH');
+    const { code, err } = await run('list', 'add', '--create', 'p', '--file', file, '--asset', 'ETH');
     expect(code).toBe(2);
     expect(err).toContain('0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed');
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
@@ -215,7 +271,7 @@ describe('list add --asset', () => {
   ])('where the asset table %s: 2, with the cure', async (_, table, said) => {
     const { run, write } = place();
     if (table !== undefined) write('policies/assets.yaml', table);
-    const { code, err } = await run('list', 'add', 'p', CHECKED, '--asset', 'ETH');
+    const { code, err } = await run('list', 'add', '--create', 'p', CHECKED, '--asset', 'ETH');
     expect(code).toBe(2);
     expect(err).toContain(said);
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
@@ -225,13 +281,13 @@ describe('list add --asset', () => {
 describe('list remove', () => {
   it('takes off a value with two blanks in a row as well, which an earlier version may have kept', async () => {
     const { run } = place();
-    await run('list', 'add', 'memos', 'a b', '--source', 'vault');
+    await run('list', 'add', '--create', 'memos', 'a b', '--source', 'vault');
     expect((await run('list', 'remove', 'memos', 'a  b')).out).toContain('0 removed, 1 entry now');
   });
 
   it('takes values off where the list is, and leaves an empty list', async () => {
     const { run } = place();
-    await run('list', 'add', 'blocked', '7', '8', '--source', 'shop');
+    await run('list', 'add', '--create', 'blocked', '7', '8', '--source', 'shop');
     const { code, out } = await run('list', 'remove', 'blocked', '7', '8', '9');
     expect(code).toBe(0);
     expect(out).toBe('shop/blocked: 2 removed, 0 entries now (version 2)\n');
@@ -239,7 +295,7 @@ describe('list remove', () => {
 
   it('of a list that is nowhere: 1, and makes none', async () => {
     const { run } = place();
-    await run('list', 'add', 'blocked', '7', '--source', 'vault');
+    await run('list', 'add', '--create', 'blocked', '7', '--source', 'vault');
     for (const call of [
       ['blokced', '7'],
       ['blocked', '7', '--source', 'shop'],
@@ -253,7 +309,7 @@ describe('list remove', () => {
 
   it('of nothing: 2', async () => {
     const { run } = place();
-    await run('list', 'add', 'blocked', '7');
+    await run('list', 'add', '--create', 'blocked', '7');
     const { code, err } = await run('list', 'remove', 'blocked');
     expect(code).toBe(2);
     expect(err).toContain('Give values, or a --file');
@@ -263,8 +319,8 @@ describe('list remove', () => {
 describe('list show', () => {
   it('names all lists with entries, version and time', async () => {
     const { run } = place();
-    await run('list', 'add', 'blocked', '7', '--source', 'shop');
-    await run('list', 'add', 'ours', TO, '5', '--source', 'vault');
+    await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop');
+    await run('list', 'add', '--create', 'ours', TO, '5', '--source', 'vault');
     expect((await run('list', 'show')).out).toBe(
       'shop/blocked  1 entry    version 1  changed 2025-06-15T12:00:00.000Z\n' +
         'vault/ours    2 entries  version 1  changed 2025-06-15T12:00:00.000Z\n',
@@ -282,19 +338,19 @@ describe('list show', () => {
 
   it('prints a list as a file that can be added again', async () => {
     const { run, write } = place();
-    await run('list', 'add', 'blocked', '7', '8', '--source', 'shop');
+    await run('list', 'add', '--create', 'blocked', '7', '8', '--source', 'shop');
     const { out } = await run('list', 'show', 'blocked');
     const file = write('copy.txt', out);
-    await run('list', 'add', 'copy', '--file', file, '--source', 'vault');
+    await run('list', 'add', '--create', 'copy', '--file', file, '--source', 'vault');
     expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: ['7', '8'] });
   });
 
   it('prints values that look like comments so that they can be added again as well', async () => {
     const { run, write } = place();
     const values = [`${R} XRP order #7`, '#7', '"quoted"', 'a#b'];
-    await run('list', 'add', 'memos', ...values, '--source', 'vault');
+    await run('list', 'add', '--create', 'memos', ...values, '--source', 'vault');
     const { out } = await run('list', 'show', 'memos');
-    await run('list', 'add', 'copy', '--file', write('copy.txt', out), '--source', 'vault');
+    await run('list', 'add', '--create', 'copy', '--file', write('copy.txt', out), '--source', 'vault');
     expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: values.sort() });
   });
 

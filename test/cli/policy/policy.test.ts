@@ -293,7 +293,7 @@ describe('policy push', () => {
         'b.yaml': `policy: b\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blokked }\n  - ask: { service: rsk }\n`,
       },
     });
-    await run('list', 'add', 'blocked', '1', '--source', 'shop');
+    await run('list', 'add', '--create', 'blocked', '1', '--source', 'shop');
     const dry = await run('policy', 'push', '--dry-run');
     expect(dry.code).toBe(0);
     expect(dry.err).toContain('a is for callbacks of shp, which is not a source of the settings');
