@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
+import type { Arrivals } from '../http/arrivals.ts';
 import type { ConsoleParts } from '../http/console.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { createPublicApp, createProxyCheck } from '../http/public.ts';
@@ -28,12 +29,14 @@ export async function openPorts(
     secrets,
     pipeline,
     budgets,
+    arrivals,
     runtime,
     simulate,
     console,
   }: {
     readonly secrets: Secrets;
     readonly pipeline: Pipeline;
+    readonly arrivals: Arrivals;
     readonly budgets: FailureBudgets;
     readonly runtime: Runtime;
     readonly simulate: Simulate;
@@ -42,7 +45,7 @@ export async function openPorts(
 ): Promise<Ports> {
   const { host, port, limits, trustedProxies } = settings.public;
   const { load } = runtime;
-  const gate = createGate();
+  const gate = createGate(arrivals);
   const ops = await openOps({ settings, clock }, secrets, { runtime, gate, simulate, console });
   try {
     const app = createPublicApp({
@@ -50,6 +53,7 @@ export async function openPorts(
       urls: callbackUrls(settings.sources),
       trustedProxies,
       bodyBytes: limits.bodyBytes,
+      arrivals,
       onUnserved(unserved) {
         load.unserved(unserved);
         budgets.charge(unserved.address, 'unserved');
@@ -65,6 +69,7 @@ export async function openPorts(
       limits,
       tls,
       setting: 'public',
+      arrivals,
       isTrustedProxy,
       isBlocked: (address) => budgets.isBlocked(address),
       onDropped: (address) => load.connectionClosed(address),
@@ -149,14 +154,17 @@ interface Gate {
 
 /**
  * While the gate is closed, requests wait in their order. Their number is bounded by the connections, and no
- * body is read.
+ * body is read. The wait counts as time of a callback.
  */
-function createGate(): Gate {
+function createGate(arrivals: Pick<Arrivals, 'note'>): Gate {
   let waiting: (() => void)[] | undefined = [];
   return {
     before: (app) => (request, response) => {
       if (waiting === undefined) app(request, response);
-      else waiting.push(() => app(request, response));
+      else {
+        arrivals.note(request);
+        waiting.push(() => app(request, response));
+      }
     },
     open() {
       const all = waiting ?? [];

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { createFailureBudgets } from '../pipeline/address-budgets.ts';
-import { measureEventLoop } from '../pipeline/admission.ts';
+import { measureEventLoop } from '../pipeline/event-loop.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
 import { type Plugins, createPlugins } from '../plugins/plugins.ts';
 import { platformWarning } from '../settings/platform.ts';
@@ -13,6 +13,7 @@ import type { DecryptionThreads } from '../signature/blocks.ts';
 import { createDecryptionThreads } from '../signature/decryption.ts';
 import type { Simulate } from '../simulation/simulator.ts';
 import type { Clock } from '../values/clock.ts';
+import { createArrivals } from '../http/arrivals.ts';
 import type { ConsoleParts } from '../http/console.ts';
 import { startHeartbeats } from './background.ts';
 import { createCandidateProcesses } from './candidate-process.ts';
@@ -106,7 +107,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   const plugins = await openPlugins(parts, secrets, runtime);
   onOpened(() => plugins.close());
   const opened = { runtime, keys, plugins, threads };
-  const { pipeline, budgets, stop: stopPipeline } = composePipeline(parts, opened);
+  const { stop: stopPipeline, ...served } = composePipeline(parts, opened);
   onOpened(stopPipeline);
   const { store: storeInUse, follower: policies } = runtime;
   const simulate = composeSimulator(settings, { store: storeInUse, policies, plugins, clock });
@@ -116,8 +117,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   onOpened(() => console?.close());
   const ports = await openPorts(parts, {
     secrets,
-    pipeline,
-    budgets,
+    ...served,
     runtime,
     simulate,
     console: console?.parts,
@@ -144,7 +144,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
       // All clients were answered or disconnected. Decisions that the store still makes have their own
       // time-outs.
       const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
-      await Promise.race([pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
+      await Promise.race([served.pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
       stopPipeline();
       await threads.close();
       await plugins.close();
@@ -190,14 +190,13 @@ function composePipeline(
     report: runtime.report,
     onTurnedAway: (callback) => runtime.load.callbackTurnedAway(callback),
     budgets,
-    lagMs: () => loop.lagMs(),
     capacity: () => loop.capacity(),
     callbacks,
     outputs,
     answerTimeoutMs: settings.answerTimeoutMs,
     clock,
   });
-  return { pipeline, budgets, stop: () => loop.stop() };
+  return { pipeline, budgets, arrivals: createArrivals(loop, nowMs), stop: () => loop.stop() };
 }
 
 /** The console, if anybody can enter it. */

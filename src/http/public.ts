@@ -5,6 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Answer } from '../callback/answer.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Route } from '../pipeline/arrival.ts';
+import type { Arrivals } from './arrivals.ts';
 import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
 
@@ -21,6 +22,7 @@ export interface PublicAppParts {
   /** Addresses and networks whose X-Forwarded-For header is trusted. */
   readonly trustedProxies: readonly string[];
   readonly bodyBytes: number;
+  readonly arrivals: Pick<Arrivals, 'of'>;
   /**
    * Called for a request that was answered 404 or 405. Returns 'close' if its address has exceeded its
    * budget.
@@ -37,6 +39,7 @@ export function createPublicApp({
   urls,
   trustedProxies,
   bodyBytes,
+  arrivals,
   onUnserved,
 }: PublicAppParts): Express {
   const app = express();
@@ -79,6 +82,7 @@ export function createPublicApp({
     const fromProxy = isTrustedProxy(peer);
     const reply = await pipeline.receive({
       requestId: randomUUID(),
+      arrivedMs: arrivals.of(request),
       route,
       // X-Forwarded-For is read only if a trusted proxy sent it.
       address: (fromProxy ? request.ip : peer) ?? '',

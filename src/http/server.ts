@@ -9,6 +9,7 @@ import { type Server as TlsServer, createServer as createTlsServer } from 'node:
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
+import type { Arrivals } from './arrivals.ts';
 import { type Misuse, limitConnectionsPerAddress, limitRequests, endConnection } from './connections.ts';
 
 export interface ServerLimits {
@@ -50,6 +51,7 @@ export interface ListenOptions {
   readonly tls?: TlsContext | undefined;
   /** The setting that names the address, for errors. */
   readonly setting: string;
+  readonly arrivals?: Pick<Arrivals, 'follow'>;
   /**
    * Whether this peer is in public.trustedProxies. Only the limit on all connections applies to it.
    */
@@ -79,7 +81,7 @@ const never = (): boolean => false;
  * the connection.
  */
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
-  const { host, port, limits, tls, setting } = options;
+  const { host, port, limits, tls, setting, arrivals } = options;
   const { onDropped = ignore, onMisuse = ignore, isTrustedProxy = never, isBlocked = never } = options;
   const bounds = limitRequests({
     unreadMs: limits.requestTimeoutMs,
@@ -123,6 +125,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     isBlocked,
     onDropped,
   });
+  arrivals?.follow(server);
   // With Node's own backlog of 511, the kernel drops the first packets of further connections. Their clients
   // believe that they are connected, and their requests arrive seconds later.
   await new Promise<void>((resolve, reject) => {

@@ -68,8 +68,8 @@ export function createAdmission({
       }
       if (lagMs < answerTimeoutMs) return turnAwayIfFull(address);
       const because =
-        `the service reads its callbacks up to ${Math.round(lagMs)} ms late; ` +
-        'give it more CPU, or add a replica';
+        `the service read this callback up to ${Math.round(lagMs)} ms after it arrived, because it was ` +
+        'starting or busy; if it is busy for long, give it more CPU, or add a replica';
       return { reason: 'loop', address, failure: failure('OVERLOADED', because) };
     },
     enter({ address }) {
@@ -86,56 +86,3 @@ export function createAdmission({
 const UNTRUSTED =
   '. It sends X-Forwarded-For and is not in public.trustedProxies. If it is your gateway, list it there. ' +
   'Otherwise all its clients count as one address';
-
-export interface EventLoop {
-  /** The longest time for which a request that is read now may have waited; 0 if it is below 100 ms. */
-  lagMs(): number;
-  /** The part of `callbacks` that may be in flight: 1 while the event loop is prompt, down to 1/64. */
-  capacity(): number;
-  stop(): void;
-}
-
-const TICK_MS = 20;
-/** Any process has shorter pauses, such as garbage collections. */
-const NOTABLE_MS = 100;
-
-/** A callback takes about three turns of the event loop. With a fourth in reserve, it is answered in time. */
-const TURNS_OF_A_CALLBACK = 4;
-const CAPACITY_MIN = 1 / 64;
-const CAPACITY_GROWTH = 1.25;
-
-/** The next capacity: half after a long pause of the event loop, a quarter more after a short one. */
-export function nextCapacity(capacity: number, lagMs: number, answerTimeoutMs: number): number {
-  const longMs = Math.max(answerTimeoutMs / TURNS_OF_A_CALLBACK, NOTABLE_MS);
-  return lagMs > longMs ? Math.max(capacity / 2, CAPACITY_MIN) : Math.min(capacity * CAPACITY_GROWTH, 1);
-}
-
-/**
- * Measures how late the event loop reads its sockets. Node runs timers before it reads sockets. So a request
- * that is read now arrived after the last run of the timer but one. `nowMs` must never run backwards.
- *
- * `threadsWaitMs`: how long work for callbacks has waited for other threads, whose load the event loop doesn't
- * notice. A long wait lowers the capacity like a long pause.
- */
-export function measureEventLoop(
-  nowMs: () => number,
-  answerTimeoutMs: number,
-  threadsWaitMs: () => number = () => 0,
-): EventLoop {
-  let lastMs = nowMs();
-  let previousMs = lastMs;
-  let capacity = 1;
-  const timer = setInterval(() => {
-    previousMs = lastMs;
-    lastMs = nowMs();
-    capacity = nextCapacity(capacity, Math.max(lastMs - previousMs, threadsWaitMs()), answerTimeoutMs);
-  }, TICK_MS).unref();
-  return {
-    lagMs() {
-      const lagMs = nowMs() - previousMs;
-      return lagMs < NOTABLE_MS ? 0 : lagMs;
-    },
-    capacity: () => capacity,
-    stop: () => clearInterval(timer),
-  };
-}

@@ -22,6 +22,8 @@ export interface AnswerRecipient {
 /** A callback whose body has not been read yet. */
 export interface Arrival {
   readonly requestId: string;
+  /** The earliest instant at which it can have arrived, in milliseconds of `performance.now()`. */
+  readonly arrivedMs: number;
   readonly route: Route;
   /**
    * The client's address: from X-Forwarded-For if a trusted proxy sent it, otherwise the address of the

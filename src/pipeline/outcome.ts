@@ -39,9 +39,9 @@ export interface Trace {
   refused(failure: Failure, decision: string): Outcome;
 }
 
-/** `lagMs`: how long the request may have waited before it was read. That counts as time spent. */
-export function createTrace(arrival: Arrival, lagMs: number): Trace {
-  const startedMs = performance.now() - lagMs;
+/** The time that the request may have waited before it was read counts as time spent. */
+export function createTrace(arrival: Arrival): Trace {
+  const { arrivedMs } = arrival;
   const stepsMs: Partial<Record<Step, number>> = {};
   const collected: Mutable<CollectedData> = {
     requestId: arrival.requestId,
@@ -59,7 +59,7 @@ export function createTrace(arrival: Arrival, lagMs: number): Trace {
     stepsMs,
   };
   let members: Members | undefined;
-  const elapsedMs = (): number => performance.now() - startedMs;
+  const elapsedMs = (): number => performance.now() - arrivedMs;
   const addTime = (step: Step, sinceMs: number): void => {
     stepsMs[step] = (stepsMs[step] ?? 0) + performance.now() - sinceMs;
   };

@@ -36,8 +36,6 @@ export interface PipelineParts extends DecideParts {
   readonly onTurnedAway: (callback: TurnedAwayCallback) => void;
   readonly budgets: Pick<FailureBudgets, 'report' | 'excessReason'>;
   /** See EventLoop. */
-  readonly lagMs: () => number;
-  /** See EventLoop. */
   readonly capacity: () => number;
   /** The most callbacks in flight (`public.limits.callbacks`). */
   readonly callbacks: number;
@@ -103,14 +101,14 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   return {
     async receive(arrival) {
-      const lagMs = parts.lagMs();
+      const lagMs = performance.now() - arrival.arrivedMs;
       const turnedAway = admission.turnAway(arrival, lagMs);
       if (turnedAway !== undefined) {
         onTurnedAway(turnedAway);
         const format = answerFormat({ route: arrival.route, source: undefined, members: undefined });
         return { answer: answerOf('FAILURE', format), delivered: () => undefined };
       }
-      const trace = createTrace(arrival, lagMs);
+      const trace = createTrace(arrival);
       const work = readAndDecide(arrival, trace).catch((thrown: unknown) => trace.failed(failureOf(thrown)));
       countInFlight(work);
       const outcome = await valueWithin(work, answerTimeoutMs - lagMs);

@@ -163,9 +163,9 @@ export const settingsSchema = section({
     .prefault({})
     .describe('Where decisions are kept. A plain text is the url: `store: redis://redis:6379/0`.'),
   answerTimeoutMs: wholeNumberOr(2000, 100, 10000).describe(
-    'Time limit from the arrival of a callback to its answer, including the time that it waited to be ' +
-      'read. After it, the answer is FAILURE. A connection that waits in a full queue of the operating ' +
-      'system has not arrived yet.',
+    'Time limit from the arrival of a callback to its answer. It includes the time that the callback may ' +
+      'have waited to be read, and its connection to be accepted. After it, the answer is FAILURE. A ' +
+      'connection for which the queue of the operating system has no room has not arrived yet.',
   ),
   policies: section({
     directory: filePath

@@ -569,6 +569,7 @@ describe('the routes', () => {
       pipeline: {} as never,
       trustedProxies: [],
       bodyBytes: 1,
+      arrivals: { of: () => 0 },
       onUnserved: () => 'keep' as const,
     };
     const ofPublic = createPublicApp({ ...parts, urls: callbackUrls(sources) });

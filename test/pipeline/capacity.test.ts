@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createAdmission, nextCapacity } from '../../src/pipeline/admission.ts';
+import { createAdmission } from '../../src/pipeline/admission.ts';
+import { nextCapacity } from '../../src/pipeline/event-loop.ts';
 import { paymentArrival } from './stub.ts';
 
 const ANSWER_TIMEOUT_MS = 2000;

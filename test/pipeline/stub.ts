@@ -20,7 +20,6 @@ export function stubPipeline(parts: Partial<PipelineParts>): Pipeline {
     report: () => undefined,
     onTurnedAway: never,
     budgets: { report: () => undefined, excessReason: () => undefined },
-    lagMs: () => 0,
     capacity: () => 1,
     callbacks: 1000,
     outputs: 200,
@@ -34,6 +33,7 @@ export function stubPipeline(parts: Partial<PipelineParts>): Pipeline {
 export function paymentArrival(body: string, more: Partial<Arrival> = {}): Arrival {
   return {
     requestId: 'r-1',
+    arrivedMs: performance.now(),
     route: { callback: 'payment' },
     address: '192.0.2.1',
     header: () => undefined,

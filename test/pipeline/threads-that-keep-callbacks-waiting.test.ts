@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { measureEventLoop } from '../../src/pipeline/admission.ts';
+import { measureEventLoop } from '../../src/pipeline/event-loop.ts';
 import type { Arrival } from '../../src/pipeline/arrival.ts';
 import { type Authenticator, compileAuthenticator } from '../../src/signature/authenticate.ts';
 import type { DecryptionThreads } from '../../src/signature/blocks.ts';

@@ -179,7 +179,6 @@ async function startRig(
       notReady: () => undefined,
       onTurnedAway: () => undefined,
       budgets: { report: () => undefined, excessReason: () => undefined },
-      lagMs: () => 0,
       capacity: () => 1,
       callbacks: 1000,
       outputs: 200,
@@ -205,6 +204,7 @@ async function startRig(
       if (pipeline === undefined) throw new Error('nothing is open');
       const reply = await pipeline.receive({
         requestId: randomUUID(),
+        arrivedMs: performance.now(),
         route: routes[kind],
         address: '127.0.0.1',
         header: (header) => (header === 'authorization' ? VAULT_TOKEN : undefined),

@@ -109,7 +109,7 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
     sender: senderOf(test),
     address: '127.0.0.1',
   };
-  const { verdict, report } = await decide(parts, createTrace(arrivalOf(test), 0), question);
+  const { verdict, report } = await decide(parts, createTrace(arrivalOf(test)), question);
   const entry = await parts.store.entry(callback.source, report.decision ?? '');
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
     throw new Error(`the journal does not say that ${subjectOf(callback)} got ${verdict}`);
@@ -147,6 +147,7 @@ function senderOf({ source, scheme: named, members }: TestCallback): Authenticat
 function arrivalOf({ line, source }: TestCallback): Parameters<typeof createTrace>[0] {
   return {
     requestId: `line-${line}`,
+    arrivedMs: performance.now(),
     route: { callback: 'cosigner', source, expected: [] },
     address: '127.0.0.1',
     header: () => undefined,

@@ -79,7 +79,6 @@ export async function openSubject(): Promise<Subject> {
     notReady: () => undefined,
     onTurnedAway: () => undefined,
     budgets: { report: () => undefined, excessReason: () => undefined },
-    lagMs: () => 0,
     capacity: () => 1,
     callbacks: 1000,
     outputs: 200,
@@ -97,6 +96,7 @@ export async function openSubject(): Promise<Subject> {
       const { answer, delivered } = await pipeline.receive({
         ...arrival,
         requestId,
+        arrivedMs: performance.now(),
         fromProxy: false,
         certificate: undefined,
         body: () => Promise.resolve(body),

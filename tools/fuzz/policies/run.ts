@@ -351,7 +351,7 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
     } as const;
     const { callback } = parsed;
     const simulated = await simulateLive(parts, callback, sender.scheme);
-    const { verdict, report } = await decideOn(parts, createTrace(arrivalOf(source), 0), {
+    const { verdict, report } = await decideOn(parts, createTrace(arrivalOf(source)), {
       callback,
       body,
       sender,
@@ -410,6 +410,7 @@ const RELEASING: readonly OrderSource[] = SOURCES.map((name) => ({
 
 const arrivalOf = (source: string): Parameters<typeof createTrace>[0] => ({
   requestId: 'fuzz',
+  arrivedMs: performance.now(),
   route: { callback: 'cosigner', source, expected: [] },
   address: '127.0.0.1',
   header: () => undefined,
