@@ -55,6 +55,14 @@ function isUnauthenticated(report: CallbackReport): boolean {
 function writeLine(log: Log, report: CallbackReport): void {
   if (report.alarm) log.error('alarm', report);
   else if (report.outcome === 'failed' || report.outcome === 'late') log.error('callback', report);
-  else if (isUnauthenticated(report)) log.warn('callback', report);
+  else if (isUnauthenticated(report)) log.warn('callback', { ...report, ...unverifiedFields(report) });
   else log.info('callback', report);
+}
+
+function unverifiedFields({ unverified }: CallbackReport) {
+  return {
+    unverifiedSource: unverified?.source,
+    unverifiedAppKey: unverified?.appKey,
+    unverifiedOrder: unverified?.order,
+  };
 }

@@ -267,8 +267,8 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   const failures = counterOf(
     registry,
     'authentication_failures_total',
-    'Callbacks whose sender was not authenticated.',
-    ['code'],
+    'Callbacks whose sender was not authenticated. source is the source whose keys were tried, or unknown.',
+    ['code', 'source'],
   );
   const alarms = counterOf(registry, 'alarms_total', 'Alarms, which an operator must look at.', ['code']);
   const answers = counterOf(registry, 'answers_total', 'Answers sent.', ['answer']);
@@ -289,7 +289,8 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
     const answered = report.outcome !== 'late';
     if (answered) answers.inc({ answer: report.verdict });
     if (report.alarm) alarms.inc({ code });
-    if (report.source === undefined || report.outcome === 'unauthenticated') failures.inc({ code });
+    if (report.source === undefined || report.outcome === 'unauthenticated')
+      failures.inc({ code, source: report.unverified?.source ?? 'unknown' });
     else {
       const { source, verdict, kind = '', rule = '' } = report;
       decisions.inc({ source, kind, verdict, code, rule: rules(rule) });

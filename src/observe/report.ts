@@ -2,6 +2,15 @@
 export const steps = ['decode', 'authenticate', 'parse', 'ask', 'evaluate', 'settle'] as const;
 export type Step = (typeof steps)[number];
 
+/** The names in a callback whose sender was not authenticated, cut to a length for the log. */
+export interface UnverifiedNames {
+  /** The source of the settings whose keys or credentials were tried; undefined if there is none. */
+  readonly source: string | undefined;
+  readonly appKey: string | undefined;
+  /** Its `appOrderId` or `request_id`. */
+  readonly order: string | undefined;
+}
+
 /** The outcome of one callback. The log and the metrics know nothing else about callbacks. */
 export interface CallbackReport {
   readonly requestId: string;
@@ -10,8 +19,10 @@ export interface CallbackReport {
    * connection.
    */
   readonly address: string;
-  /** Undefined until the sender is authenticated: an unauthenticated name must not become a label. */
+  /** Undefined until the sender is authenticated. */
   readonly source: string | undefined;
+  /** What an unauthenticated callback says of itself. */
+  readonly unverified: UnverifiedNames | undefined;
   readonly kind: 'payment' | 'transfer' | 'web3' | 'self-check' | undefined;
   readonly subject: string | undefined;
   readonly question: string | undefined;

@@ -2,9 +2,10 @@ import { performance } from 'node:perf_hooks';
 import type { Answer } from '../callback/answer.ts';
 import type { Callback, Verdict } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
-import type { CallbackReport, ReportCallback, Step } from '../observe/report.ts';
+import type { CallbackReport, ReportCallback, Step, UnverifiedNames } from '../observe/report.ts';
 import type { Authenticated } from '../signature/authenticate.ts';
-import type { Members } from '../values/members.ts';
+import { claimedAppKey } from '../signature/payments.ts';
+import type { Member, Members } from '../values/members.ts';
 import type { AnswerRecipient, Arrival } from './arrival.ts';
 
 /**
@@ -35,7 +36,8 @@ export interface Trace {
   setCallback(callback: Callback, subject: string): void;
   end(ending: Ending, answer?: Answer): Outcome;
   failed(failure: Failure): Outcome;
-  unauthenticated(failure: Failure): Outcome;
+  /** `source`: the source that the callback claims, if its route doesn't name one. */
+  unauthenticated(failure: Failure, source?: string): Outcome;
   refused(failure: Failure, decision: string): Outcome;
 }
 
@@ -47,6 +49,7 @@ export function createTrace(arrival: Arrival): Trace {
     requestId: arrival.requestId,
     address: arrival.address,
     source: undefined,
+    unverified: undefined,
     kind: undefined,
     subject: undefined,
     question: undefined,
@@ -68,9 +71,9 @@ export function createTrace(arrival: Arrival): Trace {
     ...(answer === undefined ? {} : { answer }),
     report: { ...collected, ...ending, totalMs: elapsedMs() },
   });
-  const fail = (outcome: CallbackReport['outcome'], failure: Failure, decision?: string): Outcome => {
-    const report = { ...collected, verdict: 'FAILURE', outcome, decision, totalMs: elapsedMs() } as const;
-    return { verdict: 'FAILURE', report: withReason(report, failure) };
+  const fail = (failure: Failure, ending: Pick<CallbackReport, 'outcome'> & Partial<CollectedData>) => {
+    const report = { ...collected, ...ending, verdict: 'FAILURE', totalMs: elapsedMs() } as const;
+    return { verdict: 'FAILURE', report: withReason(report, failure) } as const;
   };
 
   return {
@@ -104,11 +107,31 @@ export function createTrace(arrival: Arrival): Trace {
       collected.question = `${callback.question.type}${callback.question.speedUp ? '+' : ''}`;
     },
     end,
-    failed: (failure) => fail('failed', failure),
-    unauthenticated: (failure) => fail('unauthenticated', failure),
-    refused: (failure, decision) => fail('refused', failure, decision),
+    failed: (failure) => fail(failure, { outcome: 'failed' }),
+    unauthenticated: (failure, source) =>
+      fail(failure, { outcome: 'unauthenticated', unverified: unverifiedNames(arrival, members, source) }),
+    refused: (failure, decision) => fail(failure, { outcome: 'refused', decision }),
   };
 }
+
+const NAME_MAX = 128;
+
+function unverifiedNames(
+  { route }: Arrival,
+  members: Members | undefined,
+  claimedSource: string | undefined,
+): UnverifiedNames {
+  const [source, order] =
+    route.callback === 'payment' ? [claimedSource, 'appOrderId'] : [route.source, 'request_id'];
+  const appKey = members && claimedAppKey(members);
+  return { source, appKey: shortName(appKey), order: shortName(textOf(members?.get(order))) };
+}
+
+const textOf = (member: Member | undefined): string | undefined =>
+  member?.kind === 'string' || member?.kind === 'number' ? member.text : undefined;
+
+const shortName = (name: string | undefined): string | undefined =>
+  name === undefined || name.length <= NAME_MAX ? name : `${name.slice(0, NAME_MAX)}…`;
 
 /**
  * Adds the failure's reason, which is read only if it is logged. Most failures are not, and to explain a

@@ -145,7 +145,9 @@ async function runSteps(
   // Most senders are authenticated without a promise, and need not wait for the next microtask.
   const sender =
     pending instanceof Promise ? await trace.measureAsync('authenticate', () => pending) : pending;
-  if (!sender.ok) return trace.unauthenticated(sender);
+  if (!sender.ok) {
+    return trace.unauthenticated(sender, parts.authenticator().claimedSource(decoded.members));
+  }
   trace.setSender(sender);
   const parsed = trace.measure('parse', () => parse(parts, arrival, sender));
   if (!parsed.ok) return recordUnparsed(parts, trace, { sender, body: decoded.text, reason: parsed });

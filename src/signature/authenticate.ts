@@ -20,6 +20,8 @@ export interface Authenticator {
    * that is decrypted in a thread gives a promise. It rejects if the thread fails.
    */
   payment(decoded: { readonly members: Members }): Authenticated | Failure | Promise<Authenticated | Failure>;
+  /** The source whose keys `payment` tries. Nothing is verified. */
+  claimedSource(members: Members): string | undefined;
   /**
    * Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and
    * 6.3).
@@ -83,6 +85,7 @@ export function compileAuthenticator(
 
   return {
     payment: ({ members }) => authenticatePayment(payments, members),
+    claimedSource: (members) => payments.claimedSource(members),
     cosigner(name, arrival) {
       const source = cosigners.get(name);
       if (source === undefined) return unknownCosigner(name);

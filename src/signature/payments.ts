@@ -30,8 +30,13 @@ interface Candidate {
   readonly verifiers: readonly Verifier[];
 }
 
+/** The characters of an unknown appKey that a failure shows. */
+const NAME_MAX = 128;
+
 export interface Payments {
   readonly sources: readonly PaymentSource[];
+  /** The source that a callback names. Nothing is verified yet. */
+  claimedSource(members: Members): string | undefined;
   /** Finds the keys by the `appKey` and the shape of the callback. Nothing is verified yet. */
   candidate(members: Members): Candidate | Failure;
   verify(candidate: Candidate, members: Members): VerifiedPayment | Failure;
@@ -83,15 +88,18 @@ export function compilePayments(
 
   return {
     sources,
+    claimedSource: (members) => byAppKey.get(claimedAppKey(members) ?? '')?.name,
     candidate(members) {
       const shape = shapeOf(members);
       const named = appKeyOf(members, shape);
       if (typeof named !== 'string') return named;
       const source = byAppKey.get(named);
       return source === undefined
-        ? failure('SOURCE_UNKNOWN', 'no source of the settings has this appKey', {
-            appKey: named.slice(0, 128),
-          })
+        ? failure(
+            'SOURCE_UNKNOWN',
+            `no source of the settings has the appKey ${JSON.stringify(named.slice(0, NAME_MAX))}`,
+            { appKey: named.slice(0, NAME_MAX) },
+          )
         : candidateOf(members, shape, { source, appKey: named });
     },
     verify({ verifiers, sign, appKey }, members) {

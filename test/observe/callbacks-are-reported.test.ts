@@ -127,7 +127,9 @@ describe('of unauthenticated callbacks', () => {
   it('all are counted, also those that are suppressed', async () => {
     const { report, metrics } = observed(2);
     for (let n = 0; n < 7; n += 1) report(STRANGER);
-    expect(await metrics()).toContain('countersign_authentication_failures_total{code="SIGN_WRONG"} 7');
+    expect(await metrics()).toContain(
+      'countersign_authentication_failures_total{code="SIGN_WRONG",source="shop"} 7',
+    );
   });
 });
 

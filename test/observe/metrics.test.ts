@@ -48,7 +48,7 @@ describe('a label', () => {
     metrics.countCallback({ ...STRANGER, source: 'stranger', kind: 'payment', rule: 'stranger' });
     const { text } = await metrics.text();
     expect(text).not.toContain('stranger');
-    expect(text).toContain('countersign_authentication_failures_total{code="SIGN_WRONG"} 1');
+    expect(text).toContain('countersign_authentication_failures_total{code="SIGN_WRONG",source="shop"} 1');
     expect(text).not.toMatch(/^countersign_decisions_total\{/m);
   });
 

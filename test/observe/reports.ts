@@ -6,6 +6,7 @@ export const APPROVED: CallbackReport = {
   requestId: 'r-1',
   address: '10.1.2.3',
   source: 'shop',
+  unverified: undefined,
   kind: 'payment',
   subject: 'payment:11321',
   question: 'payment',
@@ -27,6 +28,7 @@ export const APPROVED: CallbackReport = {
 export const STRANGER: CallbackReport = {
   ...APPROVED,
   source: undefined,
+  unverified: { source: 'shop', appKey: 'key-of-shop', order: '11321' },
   kind: undefined,
   subject: undefined,
   question: undefined,

@@ -58,7 +58,7 @@ async function countOf(service: TestService, series: string): Promise<number> {
 const turnedAway = (service: TestService): Promise<number> =>
   countOf(service, 'countersign_turned_away_total{reason="address"}');
 const looked = (service: TestService): Promise<number> =>
-  countOf(service, 'countersign_authentication_failures_total{code="SIGN_WRONG"}');
+  countOf(service, 'countersign_authentication_failures_total{code="SIGN_WRONG",source="shop"}');
 
 /** Floods until the address is throttled, which a slow machine may need more than one second for. */
 const throttle = (service: TestService, headers: Readonly<Record<string, string>>): Promise<true> =>
