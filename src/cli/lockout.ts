@@ -1,4 +1,6 @@
 import { CountersignError } from '../errors.ts';
+import { isHeldBy } from '../release/diff-text.ts';
+import { releaseInForce } from '../release/stored.ts';
 import type { Lockout, Store } from '../store/store.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from './command.ts';
 import { columns, isoTime, printable } from './print.ts';
@@ -12,8 +14,17 @@ export const lockoutList: CommandRow = {
   async run(session, call) {
     const store = await session.store();
     const found = await lockoutsOf(store, chosenSources(session, call));
-    const rows = found.map((lockout) => [lockout.source, lockout.id, lockoutText(lockout)]);
-    session.print(rows.length === 0 ? 'Nobody is locked out.' : columns(rows), found.map(lockoutJson));
+    const release = await releaseInForce(store);
+    const all = found.map((lockout) => ({
+      ...lockout,
+      holds: release === undefined || isHeldBy(release.policies, lockout),
+    }));
+    const rows = all.map(({ holds, ...lockout }) => [
+      lockout.source,
+      lockout.id,
+      `${lockoutText(lockout)}${holds ? '' : '; no rule in force looks at it, so it refuses nothing'}`,
+    ]);
+    session.print(rows.length === 0 ? 'Nobody is locked out.' : columns(rows), all.map(lockoutJson));
     return 0;
   },
 };
@@ -71,7 +82,7 @@ function lockoutText({ whose, policy, refusals, sinceMs, untilMs }: Lockout): st
   );
 }
 
-const lockoutJson = ({ sinceMs, untilMs, ...lockout }: Lockout) => ({
+const lockoutJson = <T extends Lockout>({ sinceMs, untilMs, ...lockout }: T) => ({
   ...lockout,
   since: isoTime(sinceMs),
   until: untilMs === 0 ? null : isoTime(untilMs),

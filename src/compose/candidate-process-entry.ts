@@ -5,7 +5,7 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import { diffReleases } from '../policy/diff.ts';
 import type { Release } from '../policy/release.ts';
-import { diffText } from '../release/diff-text.ts';
+import { diffFrom, diffText } from '../release/diff-text.ts';
 import { invalidPolicies } from '../release/files.ts';
 import { unmatchedText } from '../release/lists.ts';
 import { backtest, countsByGroup } from '../simulation/backtest.ts';
@@ -60,13 +60,15 @@ function resultOf(task: Task): unknown {
 
 function check(task: Extract<Task, { task: 'check' }>): Promise<unknown> {
   const settings = loadSettings({ file: task.settingsFile, env: process.env });
-  return checkCandidate(task, {
-    settingsWarnings: (release) => policyWarnings(settings, release),
-    listFaults: (release) =>
-      withStore(settings, async (store) =>
+  const sources = settings.sources.map(({ name }) => name);
+  return withStore(settings, (store) =>
+    checkCandidate(task, {
+      settingsWarnings: (release) => policyWarnings(settings, release),
+      listFaults: async (release) =>
         (await unmatchedInStore(settings, store, release)).map((each) => `${unmatchedText(each)}.`),
-      ),
-  });
+      diffFrom: (release) => diffFrom(store, { before: task.inForce, release, sources }),
+    }),
+  );
 }
 
 async function withStore<T>(settings: Settings, use: (store: Store) => Promise<T>): Promise<T> {

@@ -1,12 +1,11 @@
 import { CountersignError } from '../errors.ts';
 import { type CompileResult, type ReadReferencedFile, readPolicyFiles } from '../policy/compile.ts';
-import { diffReleases } from '../policy/diff.ts';
 import { listFileLine } from '../policy/list-file.ts';
 import type { Release } from '../policy/release.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
 import { releaseWarnings, sizeText } from '../release/check.ts';
 import { type Content, contentIn } from '../release/content.ts';
-import { diffText } from '../release/diff-text.ts';
+import { type PushDiff, diffOrReason } from '../release/diff-text.ts';
 import { invalidPolicies } from '../release/files.ts';
 import { runTests } from '../simulation/run-tests.ts';
 import { reportText } from '../simulation/test-text.ts';
@@ -17,6 +16,7 @@ const YAML_FILE = /\.ya?ml$/i;
 export interface CandidateContext {
   readonly settingsWarnings: (release: Release) => readonly string[];
   readonly listFaults: (release: Release) => Promise<readonly string[]>;
+  readonly diffFrom: (release: Release) => Promise<PushDiff | string>;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface CandidateContext {
  */
 export async function checkCandidate(
   { files, inForce, document }: CheckRequest,
-  { settingsWarnings, listFaults }: CandidateContext,
+  { settingsWarnings, listFaults, diffFrom }: CandidateContext,
 ): Promise<Checked> {
   const policyFiles = files.filter((file) => YAML_FILE.test(file.name) && !isTestFile(file));
   const compiled: CompileResult = readPolicyFiles(
@@ -58,23 +58,17 @@ export async function checkCandidate(
           ? 'There are no tests, so none was run. Add a file whose name ends in .test.yaml.'
           : reportText(report, { coverage: true }),
     },
-    diff: diffWith(document, release),
+    diff: shownDiff(await diffFrom(release)),
   };
 }
 
 type CandidateDiff = Extract<Checked, { valid: true }>['diff'];
 
 /** Even if the store lost what is in force, a push must be possible: it may repair the store. */
-function diffWith(before: string, { document }: Release): CandidateDiff {
-  try {
-    const { same, loosens, ...diff } = diffReleases(before === '' ? undefined : before, document);
-    return { same, loosens: [...loosens], text: diffText({ same, loosens, ...diff }) };
-  } catch (thrown) {
-    if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
-    const text = `The difference is not known: ${thrown.message}`;
-    return { same: false, loosens: ['the policies, since the difference is not known'], text };
-  }
-}
+const shownDiff = (diff: PushDiff | string): CandidateDiff =>
+  typeof diff === 'string'
+    ? { same: false, loosens: ['the policies, since the difference is not known'], text: diff }
+    : { same: diff.same, loosens: [...diff.loosens], text: diffOrReason(diff) };
 
 /** Undefined if it can't be read. */
 function contentOfRelease(document: string, revision: string): Content | undefined {

@@ -356,6 +356,8 @@ function compileEntry(
 /** All rules have the same properties in the same order, because the evaluation reads such objects faster. */
 const UNDECLARED: object = {
   counter: undefined,
+  remembers: undefined,
+  lockoutIds: undefined,
   sharedCounter: undefined,
   acrossGroup: undefined,
   countsMs: undefined,

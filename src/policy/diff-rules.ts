@@ -19,14 +19,27 @@ export interface WrittenRule {
   readonly kind: string;
   readonly mode: 'enforce' | 'observe';
   readonly parameters: JsonObject;
-  /** Present if its counter is new and that of another rule of its kind is gone. */
+  /** Present if its counter, or the values that it knows, are new and those of another rule of its kind are gone. */
   readonly newCount?: NewCount | undefined;
 }
 
-/** A counter that starts at zero: what was used so far is no longer counted. */
+/** What a rule of this kind has in the store is left behind. */
 export interface NewCount {
-  readonly max: Json;
-  readonly window: Json;
+  /** Undefined for a lock-out, which counts refusals, and for a rule that only knows values. */
+  readonly max: Json | undefined;
+  readonly window: Json | undefined;
+  /** Present if the store still has the counter, from an earlier revision. It lacks what was approved since. */
+  readonly goesOn: EarlierCount | undefined;
+  /** Whether it counts, and not only knows values. */
+  readonly counts: boolean;
+  /** Whether the values that were approved before are left behind, so that each is new again. */
+  readonly forgets: boolean;
+}
+
+/** A counter of a revision that was in force. */
+export interface EarlierCount {
+  readonly revision: string;
+  readonly untilMs: number;
 }
 
 export type RuleChange =
@@ -181,7 +194,8 @@ function changedRule(
       : ({ before: was.mode, after: rule.mode, direction: isEnforced ? direction : undefined } as const);
   const newCount = rule.newCount && {
     ...rule.newCount,
-    direction: decides ? ('looser' as const) : undefined,
+    // Who is new again gets less, and who was locked out or counted gets more.
+    direction: !decides ? undefined : rule.newCount.counts ? ('looser' as const) : ('stricter' as const),
   };
   if (parameters.length === 0 && mode === undefined && !moved && newCount === undefined) return undefined;
   return {

@@ -4,6 +4,7 @@ import { type Json, isObject } from '../values/canonical.ts';
 import { compileRelease } from './compile.ts';
 import {
   type DirectionOf,
+  type EarlierCount,
   type RuleChange,
   type WrittenRule,
   diffRules,
@@ -16,7 +17,7 @@ import {
   writtenRule,
 } from './diff-rules.ts';
 import { type Scope, directionOfScope } from './diff-scope.ts';
-import type { CompiledEntry, CompiledPolicy } from './release.ts';
+import type { CompiledEntry, CompiledPolicy, CompiledRule } from './release.ts';
 import { type Direction, type JsonObject, type ValueChange, definedIn } from './value-changes.ts';
 
 /** The differences between two releases, in the terms of policy files. The order of files has no effect. */
@@ -93,12 +94,18 @@ const ENTRIES_SHOWN = 5;
  * may have rules that this version does not know. Throws STORE_CORRUPT for a text that is not the document of
  * a release.
  */
-export function diffReleases(oldDocument: string | undefined, newDocument: string | undefined): ReleaseDiff {
+export function diffReleases(
+  oldDocument: string | undefined,
+  newDocument: string | undefined,
+  earlier: EarlierCounts = new Map(),
+): ReleaseDiff {
   const [from, to] = [contentOf(oldDocument), contentOf(newDocument)];
   const sides: Sides = {
     before: from.compiled,
     after: to.compiled,
     newCounts: newCountsIn(from.compiled ?? [], to.compiled ?? []),
+    forgetting: newKnownIn(from.compiled ?? [], to.compiled ?? []),
+    earlier,
   };
   const policies = byName(from.policies, to.policies).flatMap(([name, before, after]) =>
     diffPolicy(name, before, after, sides),
@@ -122,13 +129,27 @@ export function diffReleases(oldDocument: string | undefined, newDocument: strin
   return { same, loosens, policies, lists, assets, files };
 }
 
+/** The counters that the store still has from earlier revisions, by their identity. */
+export type EarlierCounts = ReadonlyMap<string, EarlierCount>;
+
+/** Whether a rule begins to count anew. */
+export const beginsCounts = ({ policies }: ReleaseDiff): boolean =>
+  policies.some((policy) =>
+    policy.rules.some((rule) => 'newCount' in rule && rule.newCount?.counts === true),
+  );
+
 /** The names of the changes of a policy that may approve what was refused before. */
 function looseningsOf(change: PolicyChange): readonly string[] {
   const { policy } = change;
   const members = change.change === 'changed' ? change.members : [];
   const itself = [change, ...members].some(({ direction }) => mayLoosen(direction));
-  const rules = change.change === 'changed' ? change.rules.filter(ruleLoosens) : [];
-  return [...(itself ? [`policy ${policy}`] : []), ...rules.map(({ rule }) => `${policy}/${rule}`)];
+  const rules =
+    change.change === 'changed'
+      ? change.rules.filter(ruleLoosens).map(({ rule }) => rule)
+      : change.rules
+          .filter(({ mode, newCount }) => mode === 'enforce' && newCount?.counts === true)
+          .map(({ name }) => name);
+  return [...(itself ? [`policy ${policy}`] : []), ...rules.map((rule) => `${policy}/${rule}`)];
 }
 
 interface Content {
@@ -144,8 +165,11 @@ interface Content {
 interface Sides {
   readonly before: Content['compiled'];
   readonly after: Content['compiled'];
-  /** The rules in `after` that begin a new count, such as `payments/window-limit#1`. */
-  readonly newCounts: ReadonlySet<string>;
+  /** The rules in `after` that begin a new count, such as `payments/window-limit#1`, with their counters. */
+  readonly newCounts: ReadonlyMap<string, string>;
+  /** The rules in `after` that no longer know the values that were approved before. */
+  readonly forgetting: ReadonlyMap<string, string>;
+  readonly earlier: EarlierCounts;
 }
 
 const json = z.json() as z.ZodType<Json>;
@@ -257,39 +281,60 @@ const directionOfMember: DirectionOf = (name, _, after) => {
 };
 
 /**
- * The rules whose counter is new, if the counter of another rule of their kind is gone: that of the rule before
- * its change, or of its policy before its renaming.
+ * The rules whose counter is new, with the counter, if the counter of another rule of their kind is gone: that of the
+ * rule before its change, or of its policy before its renaming.
  */
-function newCountsIn(
+const newCountsIn = (
   before: readonly CompiledPolicy[],
   after: readonly CompiledPolicy[],
-): ReadonlySet<string> {
-  const [counted, counting] = [countersIn(before), countersIn(after)];
-  const known = new Set(counted.map(({ counter }) => counter));
-  const kept = new Set(counting.map(({ counter }) => counter));
-  const gone = new Set(counted.filter(({ counter }) => !kept.has(counter)).map(({ kind }) => kind));
-  const begun = counting.filter(({ counter, kind }) => !known.has(counter) && gone.has(kind));
-  return new Set(begun.map(({ rule }) => rule));
+): ReadonlyMap<string, string> => newIn(before, after, ({ counter }) => counter);
+
+/** The same of what the rules remember. */
+const newKnownIn = (
+  before: readonly CompiledPolicy[],
+  after: readonly CompiledPolicy[],
+): ReadonlyMap<string, string> => newIn(before, after, ({ remembers }) => remembers);
+
+function newIn(
+  before: readonly CompiledPolicy[],
+  after: readonly CompiledPolicy[],
+  kept: (rule: CompiledRule) => string | undefined,
+): ReadonlyMap<string, string> {
+  const [had, has] = [keptIn(before, kept), keptIn(after, kept)];
+  const known = new Set(had.map(({ identity }) => identity));
+  const still = new Set(has.map(({ identity }) => identity));
+  const gone = new Set(had.filter(({ identity }) => !still.has(identity)).map(({ kind }) => kind));
+  const begun = has.filter(({ identity, kind }) => !known.has(identity) && gone.has(kind));
+  return new Map(begun.map(({ rule, identity }) => [rule, identity]));
 }
 
-/** The rules that count. Several may share a counter. */
-function countersIn(
+/** The rules that keep something in the store. Several may share a counter. */
+function keptIn(
   policies: readonly CompiledPolicy[],
-): readonly { readonly counter: string; readonly rule: string; readonly kind: string }[] {
+  kept: (rule: CompiledRule) => string | undefined,
+): readonly { readonly identity: string; readonly rule: string; readonly kind: string }[] {
   return policies.flatMap((policy) =>
-    policy.rules.flatMap(({ counter, name }) =>
-      counter === undefined
-        ? []
-        : [{ counter, rule: `${policy.name}/${name}`, kind: name.split('#')[0] ?? '' }],
-    ),
+    policy.rules.flatMap((rule) => {
+      const identity = kept(rule);
+      const kind = rule.name.split('#')[0] ?? '';
+      return identity === undefined ? [] : [{ identity, rule: `${policy.name}/${rule.name}`, kind }];
+    }),
   );
 }
 
-/** Every rule that counts has the parameters `max` and `window`. */
-function withNewCount(policy: string, { newCounts }: Sides): (rule: WrittenRule) => WrittenRule {
+/** A rule that counts in a window has the parameters `max` and `window`. */
+function withNewCount(
+  policy: string,
+  { newCounts, forgetting, earlier }: Sides,
+): (rule: WrittenRule) => WrittenRule {
   return (rule) => {
-    const { max = '', window = '' } = rule.parameters;
-    return newCounts.has(`${policy}/${rule.name}`) ? { ...rule, newCount: { max, window } } : rule;
+    const name = `${policy}/${rule.name}`;
+    const counter = newCounts.get(name);
+    const forgets = forgetting.has(name);
+    if (counter === undefined && !forgets) return rule;
+    const { max, window } = rule.parameters;
+    const goesOn = counter === undefined ? undefined : earlier.get(counter);
+    return { ...rule, newCount: { max, window, goesOn, counts: counter !== undefined, forgets } };
   };
 }
 

@@ -1,46 +1,144 @@
 import { CountersignError } from '../errors.ts';
+import { compileRelease } from '../policy/compile.ts';
 import {
   type AssetChange,
+  type EarlierCounts,
   type Entries,
   type ListChange,
   type PolicyChange,
   type ReleaseDiff,
+  beginsCounts,
   diffReleases,
 } from '../policy/diff.ts';
-import type { NewCount, RuleChange, WrittenRule } from '../policy/diff-rules.ts';
-import type { Release } from '../policy/release.ts';
+import type { EarlierCount, NewCount, RuleChange, WrittenRule } from '../policy/diff-rules.ts';
+import type { CompiledRule, Release } from '../policy/release.ts';
 import type { Direction, ValueChange } from '../policy/value-changes.ts';
 import { WINDOW_MAX_MS, durationMs } from '../policy/rules/parameter.ts';
-import type { Store } from '../store/store.ts';
+import type { Lockout, Store } from '../store/store.ts';
 import type { Json } from '../values/canonical.ts';
-import { counted, printable } from '../values/text.ts';
+import { counted, isoTime, printable } from '../values/text.ts';
 import { yamlLine } from '../values/written-yaml.ts';
 import { shortRevision } from './push.ts';
 
 const TEXTS_SHOWN = 5;
 
+/** What a push changes, with what becomes of the store's lock-outs. */
+export interface PushDiff extends ReleaseDiff {
+  readonly lockouts: LockoutsChange;
+}
+
 /**
- * The changes from a revision to a release, or a sentence that says why they are not known. Even then a push
- * must be possible, because it may repair the store.
+ * The changes from the revision that is, or was until now, in force to a release, or a sentence that says why they are
+ * not known. Even then a push must be possible, because it may repair the store.
  */
 export async function diffFrom(
-  store: Pick<Store, 'document'>,
-  before: string,
-  release: Pick<Release, 'document'>,
-): Promise<ReleaseDiff | string> {
+  store: DiffedStore,
+  { before, release, sources }: { before: string; release: DiffedRelease; sources: readonly string[] },
+): Promise<PushDiff | string> {
   try {
     const document = before === '' ? undefined : await store.document(before);
     return before !== '' && document === undefined
       ? `The difference is not known: the store does not have revision ${shortRevision(before)}, which is in force.`
-      : diffReleases(document, release.document);
+      : await diffInStore(store, { before, document, release, sources });
   } catch (thrown) {
     if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
     return `The difference is not known: ${thrown.message}`;
   }
 }
 
-export const diffOrReason = (diff: ReleaseDiff | string): string =>
-  typeof diff === 'string' ? diff : diffText(diff);
+async function diffInStore(
+  store: DiffedStore,
+  {
+    before,
+    document,
+    release,
+    sources,
+  }: { before: string; document: string | undefined; release: DiffedRelease; sources: readonly string[] },
+): Promise<PushDiff> {
+  const plain = diffReleases(document, release.document);
+  const diff = beginsCounts(plain)
+    ? diffReleases(document, release.document, await earlierCounts(store, before))
+    : plain;
+  const lockouts = await lockoutsChange(store, sources, {
+    before: compiledPolicies(document),
+    after: release.policies,
+  });
+  const freed = lockouts.left === 0 ? [] : [counted(lockouts.left, 'lock-out')];
+  return { ...diff, loosens: [...diff.loosens, ...freed], lockouts };
+}
+
+type DiffedStore = Pick<Store, 'document' | 'history' | 'health' | 'lockouts'>;
+type DiffedRelease = Pick<Release, 'document' | 'policies'>;
+
+function compiledPolicies(document: string | undefined): Release['policies'] {
+  const compiled = document === undefined ? undefined : compileRelease(document);
+  return compiled?.ok === true ? compiled.release.policies : [];
+}
+
+/** Pushes that are looked at for counters that the store still has, and the revisions that are compiled. */
+const PUSHES_MAX = 100;
+const REVISIONS_MAX = 20;
+
+/** The counters of revisions before `before` whose windows have not passed. */
+async function earlierCounts(store: DiffedStore, before: string): Promise<EarlierCounts> {
+  const { nowMs } = await store.health();
+  const history = await store.history(PUSHES_MAX);
+  const at = history.findIndex(({ revision }) => revision === before);
+  const earlier = new Map<string, EarlierCount>();
+  const seen = new Set<string>([before]);
+  if (at === -1) return earlier;
+  for (const [index, { revision }] of history.entries()) {
+    const untilMs = history[index - 1]?.atMs;
+    if (index <= at || untilMs === undefined || seen.has(revision)) continue;
+    if (seen.size > REVISIONS_MAX) break;
+    seen.add(revision);
+    for (const { counter, countsMs = 0 } of countersIn(await store.document(revision))) {
+      if (counter === undefined || earlier.has(counter) || untilMs + countsMs <= nowMs) continue;
+      earlier.set(counter, { revision, untilMs });
+    }
+  }
+  return earlier;
+}
+
+const countersIn = (document: string | undefined): readonly CompiledRule[] =>
+  compiledPolicies(document).flatMap(({ rules }) => rules);
+
+/** How many lock-outs in the store cease to hold, and begin to hold again. */
+export interface LockoutsChange {
+  readonly left: number;
+  readonly back: number;
+}
+
+async function lockoutsChange(
+  store: DiffedStore,
+  sources: readonly string[],
+  { before, after }: { before: Release['policies']; after: Release['policies'] },
+): Promise<LockoutsChange> {
+  let [left, back] = [0, 0];
+  for (const source of sources) {
+    for await (const lockout of store.lockouts(source)) {
+      const [held, holds] = [isHeldBy(before, lockout), isHeldBy(after, lockout)];
+      if (held && !holds) left += 1;
+      if (!held && holds) back += 1;
+    }
+  }
+  return { left, back };
+}
+
+/** Whether a rule of the policies refuses whom a lock-out names. */
+export const isHeldBy = (policies: Release['policies'], { id, whose }: Lockout): boolean =>
+  policies.some(({ rules }) => rules.some(({ lockoutIds }) => lockoutIds?.(whose).includes(id) === true));
+
+export const diffOrReason = (diff: PushDiff | string): string =>
+  typeof diff === 'string' ? diff : [diffText(diff), ...lockoutLines(diff.lockouts)].join('\n');
+
+function lockoutLines({ left, back }: LockoutsChange): readonly string[] {
+  const what = (count: number): string => `${counted(count, 'lock-out')} in the store`;
+  return [
+    ...(left === 0 ? [] : [`! ${what(left)} will no longer hold: who was locked out may pass (looser)`]),
+    ...(back === 0 ? [] : [`! ${what(back)} will hold again (stricter)`]),
+  ];
+}
 
 /** The differences of two releases for people: `+` added, `-` removed, `~` changed. */
 export function diffText({ same, policies, lists, assets, files }: ReleaseDiff): string {
@@ -89,13 +187,29 @@ function ruleLine(change: RuleChange): string {
   return `    ~ ${[name, ...(details.length > 0 ? [details.join('; ')] : [])].join(' ')}${countText}`;
 }
 
-/** `; begins a new count: …`. What was used so far is no longer counted. */
+/** `; begins a new count: …`. What the rule had in the store is left behind. */
 function newCountText(newCount: NewCount | undefined): string {
   if (newCount === undefined) return '';
-  const window = jsonText(newCount.window);
-  const isRolling = durationMs(window, WINDOW_MAX_MS) !== undefined;
-  const until = isRolling ? `in the first ${window}` : `until the end of the ${window}`;
-  return `; begins a new count: up to ${jsonText(newCount.max)} more may pass ${until}`;
+  return `${newCount.counts ? anewText(newCount) : ''}${
+    newCount.forgets ? '; leaves behind the values that it knew: each is new again' : ''
+  }`;
+}
+
+function anewText({ max, window, goesOn }: NewCount): string {
+  if (goesOn !== undefined) {
+    const until = isoTime(goesOn.untilMs);
+    return (
+      `; goes on with the count of revision ${shortRevision(goesOn.revision)}, in force until ${until}: what was ` +
+      'approved since does not count'
+    );
+  }
+  if (max === undefined || window === undefined) {
+    return '; leaves behind its lock-outs, and begins a new count of refusals';
+  }
+  const length = jsonText(window);
+  const isRolling = durationMs(length, WINDOW_MAX_MS) !== undefined;
+  const until = isRolling ? `in the first ${length}` : `until the end of the ${length}`;
+  return `; begins a new count: up to ${jsonText(max)} more may pass ${until}`;
 }
 
 const SCOPE_TEXTS: Readonly<Record<PolicyChange['change'], Partial<Record<string, string>>>> = {

@@ -1,7 +1,9 @@
 import { CountersignError } from '../../errors.ts';
+import { compileRelease } from '../../policy/compile.ts';
 import { diffReleases } from '../../policy/diff.ts';
+import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { diffText } from '../../release/diff-text.ts';
+import { diffFrom, diffOrReason, diffText } from '../../release/diff-text.ts';
 import { findRevision, shortRevision } from '../../release/push.ts';
 import type { Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
@@ -27,10 +29,17 @@ export const policyDiff: CommandRow = {
     // Files first, so that their faults are reported even if the store can't be reached.
     const files = to === undefined ? await sideOfFiles(session, call) : undefined;
     const store = await session.store();
-    const from = await sideOfRevision(store, call.option('from') ?? (await store.control()).revision);
+    const { revision: inForce } = await store.control();
+    const from = await sideOfRevision(store, call.option('from') ?? inForce);
     const side = files ?? (await sideOfRevision(store, to ?? ''));
-    const diff = diffReleases(from.document, side.document);
-    session.print(`${shortRevision(from.revision)} → ${shortRevision(side.revision)}\n${diffText(diff)}`, {
+    // What becomes of the store's counts and lock-outs is known only of a change of what is in force.
+    const release =
+      from.revision === inForce && side.document !== undefined ? compiled(side.document) : undefined;
+    const sources = session.settings().sources.map(({ name }) => name);
+    const pushed = release && (await diffFrom(store, { before: inForce, release, sources }));
+    const diff = typeof pushed === 'object' ? pushed : diffReleases(from.document, side.document);
+    const text = typeof pushed === 'object' ? diffOrReason(pushed) : diffText(diff);
+    session.print(`${shortRevision(from.revision)} → ${shortRevision(side.revision)}\n${text}`, {
       from: from.revision,
       to: side.revision,
       ...diff,
@@ -38,6 +47,11 @@ export const policyDiff: CommandRow = {
     return call.flag('exitCode') && !diff.same ? 1 : 0;
   },
 };
+
+function compiled(document: string): Release | undefined {
+  const result = compileRelease(document);
+  return result.ok ? result.release : undefined;
+}
 
 interface Side {
   readonly revision: string;

@@ -1,9 +1,8 @@
 import { CountersignError } from '../../errors.ts';
 import { unmatchedInStore } from '../../compose/policy-warnings.ts';
-import type { ReleaseDiff } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
 import { sizeOf, sizeText } from '../../release/check.ts';
-import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
+import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { type UnmatchedValues, unmatchedText } from '../../release/lists.ts';
 import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
@@ -77,7 +76,8 @@ export const policyPush: CommandRow = {
     const lists = await unmatchedInStore(session.settings(), store, release);
     if (lists.length > 0 && !call.flag('skipLists')) return refusedForLists(session, lists);
     for (const list of lists) session.report(`Warning: ${unmatchedText(list)}.`);
-    const diff = await diffFrom(store, before, release);
+    const sources = session.settings().sources.map(({ name }) => name);
+    const diff = await diffFrom(store, { before, release, sources });
     const shown = `${diffOrReason(diff)}\n${testsText(report)}`;
     const expected = expectedOf(call, before);
     if (expected !== before) throw conflict(before, expected, release.revision);
@@ -120,7 +120,7 @@ export const policyPush: CommandRow = {
  * Whether to push without a reason. A push that may loosen the policies is a question, or a USAGE error if
  * nobody can answer it.
  */
-async function isConfirmed(session: Session, diff: ReleaseDiff | string): Promise<boolean> {
+async function isConfirmed(session: Session, diff: PushDiff | string): Promise<boolean> {
   const loosens =
     typeof diff === 'string' ? ['the policies, since the difference is not known'] : diff.loosens;
   if (loosens.length === 0) return true;

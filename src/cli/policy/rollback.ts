@@ -21,7 +21,8 @@ export const policyRollback: CommandRow = {
     for (const list of await unmatchedInStore(session.settings(), store, release)) {
       session.report(`Warning: ${unmatchedText(list)}.`);
     }
-    const diff = await diffFrom(store, before, release);
+    const sources = session.settings().sources.map(({ name }) => name);
+    const diff = await diffFrom(store, { before, release, sources });
     session.print(
       `${diffOrReason(diff)}\nIn force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`,
       {

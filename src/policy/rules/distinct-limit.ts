@@ -140,6 +140,7 @@ rules:
     const limit: Limit = { members, onlyNew: only !== undefined, counting, known, max };
     return {
       ...counting.check,
+      ...(limit.onlyNew && { remembers: known }),
       compared: { members: [...counting.per, ...members], effect: 'counts as another value' },
       evaluate: (callback, facts) => judge(callback, limit, facts),
     };

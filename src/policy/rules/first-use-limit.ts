@@ -138,6 +138,7 @@ rules:
     if (members === undefined) return undefined;
     const firstUse = { policy: context.policy, members, maxFor: boundLookup(max), period };
     return {
+      remembers: canonicalJson({ policy: context.policy, rule: NAME, members }),
       compared: { members, effect: 'is unknown again' },
       judgesAmounts: true,
       evaluate: (callback) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { REFUSALS_MAX } from '../../claims/refusals.ts';
 import { valuesOf } from '../members.ts';
-import { type GroupedCounts, countingParameters, groupCounts } from './counting.ts';
+import { type GroupedCounts, countingParameters, groupCounts, keyOf } from './counting.ts';
 import { type Duration, durationMs, durationText, wholeNumberText } from './parameter.ts';
 import { ADDRESS_NOTE, type RuleOutcome, defineRule } from './rule.ts';
 
@@ -143,11 +143,33 @@ rules:
     const limit: Limit = { policy: context.policy, counts, after, within, period };
     return {
       counter: counts.counter,
+      lockoutIds: (whose) => lockoutIds(whose, counts),
       compared: { members: counts.per, effect: 'is locked out apart' },
       evaluate: (callback) => judge(callback, limit),
     };
   },
 });
+
+const whoseText = (per: readonly string[], by: readonly string[]): string =>
+  per.map((member, at) => `${member} ${by[at]}`).join(', ');
+
+/** The ids of lock-outs with this text: several if a value has a comma, so that the text has several readings. */
+function lockoutIds(whose: string, { per, counter }: GroupedCounts): readonly string[] {
+  if (per.length === 0) return [keyOf(counter, [])];
+  return valuesIn(whose.split(', '), per).map((by) => keyOf(counter, by));
+}
+
+/** Each way to cut the parts of a text into one value for each member. */
+function valuesIn(parts: readonly string[], per: readonly string[]): readonly (readonly string[])[] {
+  const [member, ...others] = per;
+  if (member === undefined) return parts.length === 0 ? [[]] : [];
+  return parts.flatMap((_, at) => {
+    const text = parts.slice(0, at + 1).join(', ');
+    if (!text.startsWith(`${member} `)) return [];
+    const value = text.slice(member.length + 1);
+    return valuesIn(parts.slice(at + 1), others).map((rest) => [value, ...rest]);
+  });
+}
 
 interface Limit {
   readonly policy: string;
@@ -171,7 +193,7 @@ function judge(callback: Callback, { policy, counts, after, within, period }: Li
       withinMs: within.ms,
       forMs: durationMs(period) ?? 0,
       policy,
-      whose: counts.per.map((member, at) => `${member} ${by[at]}`).join(', ') || `source ${callback.source}`,
+      whose: whoseText(counts.per, by) || `source ${callback.source}`,
     })),
     // It ends with time, or when somebody lifts it.
     afresh: true,

@@ -131,6 +131,10 @@ export interface Check {
   readonly acrossGroup?: boolean;
   /** How long an approval counts there, at most, in milliseconds. */
   readonly countsMs?: number;
+  /** What identifies the values that it remembers as approved before. */
+  readonly remembers?: string;
+  /** The ids that lock-outs of `userId 12345`, or of whom else a lock-out names, have if they are its own. */
+  readonly lockoutIds?: (whose: string) => readonly string[];
   /** Plugin questions that need an answer before the evaluation. */
   readonly pluginQuestions?: readonly PluginQuestion[];
   /** Lists of the store that it looks up. */

@@ -246,6 +246,7 @@ it('list add --file of a file that is not UTF-8: 2, with line and cure', async (
   const { code, err } = await run(
     'list',
     'add',
+    '--create',
     'blocked',
     '--source',
     'shop',
