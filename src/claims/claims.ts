@@ -89,11 +89,11 @@ export function claimToJson(claim: Claim): object {
   return { ...claim, ...flags, amount: formatAmount(claim.amount), max: formatAmount(claim.max) };
 }
 
-/** The results of claims from JSON. `used` reads the amount that a window held. */
-export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimResult[]> {
+/** The results of claims from JSON. `amount` reads the amounts of a window. */
+export function claimResults(amount: z.ZodType<Amount>): z.ZodType<readonly ClaimResult[]> {
   return z.array(
     z.union([
-      windowResult(used),
+      windowResult(amount),
       distinctResult,
       listResult,
       agedResult,
@@ -108,7 +108,8 @@ export function claimResults(used: z.ZodType<Amount>): z.ZodType<readonly ClaimR
 
 /** The form of a claim's result in exports and archives: amounts are decimal text. */
 export function resultToJson(result: ClaimResult): Readonly<Record<string, unknown>> {
-  return 'used' in result ? { ...result, used: formatAmount(result.used) } : { ...result };
+  if (!('used' in result)) return { ...result };
+  return { ...result, reserved: formatAmount(result.reserved), used: formatAmount(result.used) };
 }
 
 /** Why a claim holds or fails, as a sentence. */

@@ -6,12 +6,12 @@ import { windowSchema } from './window.ts';
 export const DISTINCT_MAX = 1000;
 
 /**
- * A counter must have room for values that it does not count yet: with them, it counts at most `max` different
- * values. An approval adds them. A value counts until the window no longer has an approval of it; rolling windows
- * are exact to the millisecond.
+ * With the claim's values, a counter must count at most `max` different values. An approval counts them from now
+ * on: a value counts until the window no longer has an approval of it. Rolling windows are exact to the millisecond.
  *
- * With `onlyNew`, an approval also makes the mark of each value, and counts only values that had none: those that
- * were never approved before. Marks are kept like those of mark claims.
+ * With `onlyNew`, an approval also makes the mark of each value, and only values without a mark count: those that
+ * were never approved before. For the subject whose approval made the mark, the value stays new: each of its
+ * approvals counts it again. A claim without a value that counts holds. Marks are kept like those of mark claims.
  *
  * A counter keeps the {@link DISTINCT_MAX} + 1 values that count longest. Only claims that observe can add more
  * values than `max`.
@@ -32,18 +32,16 @@ export type DistinctClaim = Readonly<z.output<typeof distinctClaim>>;
 
 export const distinctResult = z.strictObject({
   holds: z.boolean(),
-  /** True if the subject reserved the values before, and the window still counts them. */
-  reserved: z.boolean(),
   /** How many different values the window counted before. */
   counted: z.int(),
-  /** How many of the values it did not count; with `onlyNew`, those without a mark. */
+  /** How many of the values that count it did not count yet. */
   further: z.int(),
 });
 export type DistinctResult = Readonly<z.output<typeof distinctResult>>;
 
 export function explainDistinct(
   { max, onlyNew }: DistinctClaim,
-  { holds, reserved, counted, further }: DistinctResult,
+  { holds, counted, further }: DistinctResult,
   { because, values, address }: ClaimOrigin,
 ): string {
   const member = values['member'] ?? 'a member';
@@ -51,7 +49,6 @@ export function explainDistinct(
   const whose = forAddress(address);
   const limit = `the limit of ${max} ${what} in ${values['window'] ?? 'the window'}`;
   if (onlyNew && further === 0 && holds) return `every value of ${member} was approved before${whose}`;
-  if (holds && reserved) return `already reserved${whose} under ${limit}`;
   const sums = `${counted} counted and ${further} more${whose}`;
   return holds ? `${sums} are within ${limit}` : `${sums} are above ${limit} (${because})`;
 }

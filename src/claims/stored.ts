@@ -16,10 +16,8 @@ export function storedResults(results: readonly ClaimResult[]): string {
 function textsOf(result: ClaimResult): readonly StoredText[] {
   const holds = flag(result.holds);
   if ('notChecked' in result) return [UNCHECKED, holds];
-  if ('used' in result) return ['w', holds, flag(result.reserved), formatUnits(result.used)];
-  if ('counted' in result) {
-    return ['d', holds, flag(result.reserved), String(result.counted), String(result.further)];
-  }
+  if ('used' in result) return ['w', holds, formatUnits(result.reserved), formatUnits(result.used)];
+  if ('counted' in result) return ['d', holds, String(result.counted), String(result.further)];
   if ('present' in result) return ['l', holds, flag(result.missing), ...result.present];
   if ('added' in result) {
     return ['a', holds, flag(result.missing), ...result.added.map(([value, at]) => [value, String(at)])];
@@ -95,18 +93,16 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<string, ReadResult>([
     'w',
     (texts) => {
       const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
-      if (texts.length !== 4 || !isFlag(holds) || !isFlag(reserved) || !isUnits(used)) return undefined;
-      return { holds: holds === '1', reserved: reserved === '1', used: parseUnits(used) };
+      if (texts.length !== 4 || !isFlag(holds) || !isUnits(reserved) || !isUnits(used)) return undefined;
+      return { holds: holds === '1', reserved: parseUnits(reserved), used: parseUnits(used) };
     },
   ],
   [
     'd',
     (texts) => {
-      const [holds, reserved, counted, further] = texts.slice(1);
-      if (texts.length !== 5 || !isFlag(holds) || !isFlag(reserved)) return undefined;
-      if (!isDigits(counted) || !isDigits(further)) return undefined;
-      const numbers = { counted: Number(counted), further: Number(further) };
-      return { holds: holds === '1', reserved: reserved === '1', ...numbers };
+      const [holds, counted, further] = texts.slice(1);
+      if (texts.length !== 4 || !isFlag(holds) || !isDigits(counted) || !isDigits(further)) return undefined;
+      return { holds: holds === '1', counted: Number(counted), further: Number(further) };
     },
   ],
   [
@@ -170,6 +166,10 @@ const isUnits = (value: unknown): value is string => isText(value) && /^\d+(?:e\
 const isDigits = (value: unknown): value is string => isText(value) && /^\d{1,16}$/.test(value);
 const isAdded = (value: unknown): value is readonly [value: string, at: string] =>
   Array.isArray(value) && value.length === 2 && isText(value[0]) && isDigits(value[1]);
+
+/** An amount as results have it; undefined for anything else. */
+export const readUnits = (written: unknown): Amount | undefined =>
+  isUnits(written) ? parseUnits(written) : undefined;
 
 function parseUnits(written: string): Amount {
   const [digits = '', exponent = '0'] = written.split('e');

@@ -28,8 +28,9 @@ export function groupOfKey(key: string): string | undefined {
 }
 
 /**
- * A counter must have room for `amount` below or at `max` in its window. An approval adds the amount to the
- * counter.
+ * A counter must have room for `amount` below or at `max` in its window, beside what other subjects have reserved
+ * there. An approval moves what its subject has reserved in the counter to now, and makes it `amount`. So a subject
+ * counts once in a window, at its latest approval.
  */
 export const windowClaim = z.strictObject({
   ...claimMembers,
@@ -46,13 +47,14 @@ export const windowClaim = z.strictObject({
 });
 export type WindowClaim = Readonly<z.output<typeof windowClaim>>;
 
-/** `used` reads the amount that the window held: stores and exports write it in different ways. */
-export const windowResult = (used: z.ZodType<Amount>) =>
+/** `amount` reads an amount: stores and exports write it in different ways. */
+export const windowResult = (amount: z.ZodType<Amount>) =>
   z.strictObject({
     holds: z.boolean(),
-    /** True if the subject reserved the amount before, and the window still counts it. */
-    reserved: z.boolean(),
-    used,
+    /** What the subject had reserved in the counter before, as the window counts it. 0 if it counts nothing of it. */
+    reserved: amount,
+    /** What the window counts without it, with what earlier claims of the request ask for. */
+    used: amount,
   });
 export type WindowResult = Readonly<z.output<ReturnType<typeof windowResult>>>;
 
@@ -61,11 +63,9 @@ export function explainWindow(
   { holds, reserved, used }: WindowResult,
   { because, values, address }: ClaimOrigin,
 ): string {
-  const sums = `${formatAmount(used)} used and ${formatAmount(amount)} requested${forAddress(address)}`;
+  const others = reserved === 0n ? 'used' : 'used by others';
+  const sums = `${formatAmount(used)} ${others} and ${formatAmount(amount)} requested${forAddress(address)}`;
   const limit = `the limit of ${formatAmount(max)} in ${values['window'] ?? 'the window'}`;
-  if (!holds && reserved) {
-    return `${formatAmount(used)} used, with what it reserved before, are above ${limit} (${because})`;
-  }
-  if (!holds) return `${sums} are above ${limit} (${because})`;
-  return reserved ? `already reserved${forAddress(address)} under ${limit}` : `${sums} are within ${limit}`;
+  const before = reserved === 0n ? '' : `; it had reserved ${formatAmount(reserved)} before`;
+  return holds ? `${sums} are within ${limit}${before}` : `${sums} are above ${limit}${before} (${because})`;
 }

@@ -149,8 +149,7 @@ const release = z
         .array(z.strictObject({ key: z.string(), until: instant }))
         .readonly()
         .describe(
-          'The counts that go on until then: they count different values, or the journal does not prove what was ' +
-            'reserved there.',
+          'The counts that go on until then: they count different values, or no longer have what was reserved there.',
         ),
     }),
   })

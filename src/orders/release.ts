@@ -96,7 +96,7 @@ async function attemptRelease(
       of: approval.id,
       by,
       message,
-      amounts: plan.amounts,
+      keys: plan.amounts.map(({ key }) => key),
       detail: JSON.stringify(detail),
     });
     if (result.outcome === 'released') return { outcome: 'released', released: result.released, given };
@@ -124,7 +124,7 @@ function releasableApproval(
   const newest = entries.find(({ id }) => approvals.includes(id));
   if (newest === undefined || !approvals.every((id) => entries.some((entry) => entry.id === id))) {
     throw cannot(
-      'the journal no longer has its approval, which says what it reserved',
+      'the journal no longer has its approval, which says what was approved',
       'its reservations end with their windows',
     );
   }

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import type { ClaimResult } from '../claims/claims.ts';
 import { CountersignError } from '../errors.ts';
-import { type Proposal, proposalFromJson } from '../policy/proposal.ts';
-import { formatAmount } from '../values/amount.ts';
-import { type StepChoice, stepChoices } from './settle-step.ts';
-import type { CountedReservation, JournalEntry, SubjectState } from './store.ts';
+import { proposalFromJson } from '../policy/proposal.ts';
+import { type Amount, formatAmount } from '../values/amount.ts';
+import type { JournalEntry, SubjectState } from './store.ts';
 
 const MESSAGE_MAX = 1000;
 const BY_MAX = 200;
@@ -24,83 +22,20 @@ export function assertRelease({ message, by }: { readonly message: string; reado
   }
 }
 
-// ---- what an approval reserved ----
+// ---- what a release gives back ----
 
-/** An amount that an approval added to a counter, and the rule that counts it. */
-export interface ReservedAmount extends CountedReservation {
+/** An amount that a subject has reserved, and the rule that counts it; without names if the journal names none. */
+export interface ReservedAmount {
+  readonly key: string;
+  readonly amount: Amount;
+  readonly untilMs: number;
   readonly policy: string;
   readonly rule: string;
 }
 
 /**
- * What an approval with these results added to counters at that time, as `settle` does. Of several claims on
- * one counter, the sum.
- */
-export function reservedAmounts(
-  { claims, choices, results }: Pick<Proposal, 'claims' | 'choices' | 'results'>,
-  found: readonly ClaimResult[],
-  atMs: number,
-): readonly ReservedAmount[] {
-  const reserved = new Map<string, ReservedAmount>();
-  const open = claimsNotTaken({ claims, choices }, found);
-  for (const [index, claim] of claims.entries()) {
-    const result = found[index];
-    if (claim.type !== 'window' || open.has(index)) continue;
-    if (result === undefined || !('used' in result) || result.reserved) continue;
-    const { key, window } = claim;
-    const lengthMs = window.type === 'rolling' ? window.lengthMs : 0;
-    const bucketEndMs =
-      window.type === 'rolling' ? (Math.floor(atMs / window.bucketMs) + 1) * window.bucketMs : window.endMs;
-    const amount = claim.amount + (reserved.get(key)?.amount ?? 0n);
-    const { policy = '', rule = '' } = results[claim.result] ?? {};
-    reserved.set(key, { key, amount, bucketEndMs, untilMs: bucketEndMs + lengthMs, policy, rule });
-  }
-  return [...reserved.values()];
-}
-
-/** The claims of alternatives that were not taken: all but those of the first one that holds. */
-function claimsNotTaken(
-  proposal: Pick<Proposal, 'claims' | 'choices'>,
-  found: readonly ClaimResult[],
-): ReadonlySet<number> {
-  const open = new Set<number>();
-  const holds = (item: number | StepChoice): boolean =>
-    typeof item === 'number'
-      ? found[item]?.holds === true
-      : item.alternatives.some((each) => each.every(holds));
-  const visit = (choice: StepChoice, isTaken: boolean): void => {
-    const taken = isTaken ? choice.alternatives.find((each) => each.every(holds)) : undefined;
-    for (const alternative of choice.alternatives) {
-      for (const item of alternative) {
-        if (typeof item !== 'number') visit(item, alternative === taken);
-        else if (alternative !== taken) open.add(item);
-      }
-    }
-  };
-  for (const choice of stepChoices(proposal)) visit(choice, true);
-  return open;
-}
-
-const entryDetail = z.object({ note: z.string().optional(), proposal: z.unknown() });
-
-/** What an approval reserved, from its journal entry; undefined if this version explains it otherwise. */
-function reservedBy({ detail, claims, atMs }: JournalEntry): readonly ReservedAmount[] | undefined {
-  try {
-    const { note, proposal } = entryDetail.parse(JSON.parse(detail));
-    const read = proposalFromJson(proposal);
-    return note === undefined && read.claims.length === claims.length
-      ? reservedAmounts(read, claims, atMs)
-      : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-// ---- what a release gives back ----
-
-/**
- * A reservation that can't be given back exactly, and therefore counts until its window ends: nothing proves the
- * amount, or it is of a counter of values, which other approvals may count as well.
+ * A reservation that can't be given back, and therefore counts until its window ends: it is of a counter of values,
+ * which other approvals may count as well, or the counter has lost the amount.
  */
 export interface KeptReservation {
   readonly key: string;
@@ -113,29 +48,41 @@ export interface ReleasePlan {
 }
 
 /**
- * What can be given back of what a subject has reserved. The journal has the amounts: `approvals` are the
- * entries with SUCCESS about the subject. An amount is given back only if the subject's reservation ends at
- * the very instant at which that of the entry does.
+ * What can be given back of what a subject has reserved, as far as it still counts. `approvals` are the entries with
+ * SUCCESS about the subject, newest first: they name the rules.
  */
 export function planRelease(
   { nowMs, reserved }: Pick<SubjectState, 'nowMs' | 'reserved'>,
   approvals: readonly JournalEntry[],
 ): ReleasePlan {
-  const found = new Map(
-    approvals
-      .flatMap((entry) => reservedBy(entry) ?? [])
-      .map((each) => [`${each.key} ${each.untilMs}`, each] as const),
-  );
+  const names = new Map(approvals.toReversed().flatMap(namesIn));
   const amounts: ReservedAmount[] = [];
   const kept: KeptReservation[] = [];
-  for (const [key, untilMs] of reserved) {
+  for (const { key, untilMs, amount } of reserved) {
     if (untilMs <= nowMs) continue;
-    const amount = found.get(`${key} ${untilMs}`);
     if (amount === undefined) kept.push({ key, untilMs });
-    else amounts.push(amount);
+    else amounts.push({ key, amount, untilMs, ...(names.get(key) ?? { policy: '', rule: '' }) });
   }
   return { amounts, kept };
 }
+
+const entryDetail = z.object({ proposal: z.unknown() });
+
+/** By counter, the rule of an approval that counts there. */
+function namesIn({ detail }: JournalEntry): readonly (readonly [key: string, names: RuleNames])[] {
+  try {
+    const { claims, results } = proposalFromJson(entryDetail.parse(JSON.parse(detail)).proposal);
+    return claims.flatMap((claim) => {
+      const { policy = '', rule = '' } = results[claim.result] ?? {};
+      return 'key' in claim ? [[claim.key, { policy, rule }] as const] : [];
+    });
+  } catch {
+    // This version can't explain the entry.
+    return [];
+  }
+}
+
+type RuleNames = Pick<ReservedAmount, 'policy' | 'rule'>;
 
 /** The plan without the counters that turned out to hold less. */
 export function withoutKeys({ amounts, kept }: ReleasePlan, keys: readonly string[]): ReleasePlan {

@@ -56,10 +56,7 @@ const NEVER: StepChoice = {
   alternatives: [],
 };
 
-export function stepChoices({
-  choices,
-  claims,
-}: Pick<Proposal, 'choices' | 'claims'>): readonly StepChoice[] {
+function stepChoices({ choices, claims }: Pick<Proposal, 'choices' | 'claims'>): readonly StepChoice[] {
   if (choices === undefined) return NONE;
   const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
   const stepChoice = ({ decides, final, afresh, failed, alternatives }: Choice): StepChoice => ({

@@ -106,23 +106,24 @@ export type DecisionCode =
  *    The subject is bound to the scheme of its first signed decision. With another scheme, SCHEME_CHANGED is
  *    journalled in the same way. So is RELEASED, with the entry of the release as `of`, once the approval was
  *    released.
- * 4. All claims are checked, in order, so that each can be reported. A window claim whose key the subject has
- *    reserved before holds and is not reserved again, as long as the window counts that reservation. Once
- *    the window no longer counts it, the claim is checked again. Otherwise payments that were approved in
- *    different windows could be repeated together and exceed the limit. The claims of alternatives are checked
- *    only until one alternative holds. A window claim of an alternative also compares what the subject reserved
- *    with its limit, because another alternative may have reserved it. The settlement approves if the proposal
- *    approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks, orders and
- *    speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
+ * 4. All claims are checked, in order, so that each can be reported. A limit is always compared, also if the
+ *    subject has reserved in its counter before: what others have reserved and what is asked for now must be within
+ *    it. The claims of alternatives are checked only until one alternative holds. The settlement approves if the
+ *    proposal approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks,
+ *    orders and speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
  *    settlement approves now. A refusal is repeated if it is final, or if its revision and the versions of
  *    its lists are still the same. It is decided again if everything that refused (the proposal, deciding
  *    claims, deciding choices) is marked `afresh`: such a refusal may change without a push. A repeat is
- *    journalled as `repeat`, and names the first decision. A repeated approval makes every reservation of its
- *    claims that was never made, for example because a policy is new, or that does not count any more.
+ *    journalled as `repeat`, and names the first decision. A repeated approval reserves like a new one.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
+ *
+ * Every approval counts in the windows in which it is given, and a subject counts once in a window: its latest
+ * approval moves to now what the subject has reserved in the counters of its claims, and replaces the amounts. The
+ * counters that it does not claim stay as they are, such as those of an alternative that is not taken any more, or of
+ * a calendar period that has ended.
  *
  * Each speed-up is a question of its own. Its name ends with the number of txids that the subject has then.
  */
@@ -205,8 +206,8 @@ export interface SubjectState {
   readonly approvals: readonly string[];
   /** Whether a txid of it was recorded. */
   readonly hasTxid: boolean;
-  /** The counters in which it reserved, and until when each amount counts. */
-  readonly reserved: readonly (readonly [key: string, untilMs: number])[];
+  /** What it has reserved, also what no longer counts: at most one reservation for each counter. */
+  readonly reserved: readonly Reservation[];
   readonly released: Released | undefined;
 }
 
@@ -219,14 +220,14 @@ export interface Released {
   readonly message: string;
 }
 
-/** An amount that a subject reserved, and that its counter still counts. */
-export interface CountedReservation {
+/** What a subject has reserved in a counter, at its latest approval that claimed something there. */
+export interface Reservation {
+  /** The counter's. */
   readonly key: string;
-  readonly amount: Amount;
-  /** The end of the counter's bucket that has the amount. */
-  readonly bucketEndMs: number;
-  /** From this instant the amount no longer counts. */
+  /** From this instant it no longer counts. */
   readonly untilMs: number;
+  /** Undefined for a counter of values, which other approvals may count as well. */
+  readonly amount: Amount | undefined;
 }
 
 export interface ApprovalRelease {
@@ -238,8 +239,8 @@ export interface ApprovalRelease {
   readonly of: string;
   readonly by: string;
   readonly message: string;
-  /** The amounts to give back, each of another counter. */
-  readonly amounts: readonly CountedReservation[];
+  /** The counters of amounts in which the subject's reservation is given back. */
+  readonly keys: readonly string[];
   /** JSON for the journal: see ReleaseDetail in approval-release.ts. */
   readonly detail: string;
 }
@@ -248,7 +249,7 @@ export interface ApprovalRelease {
  * One atomic step, also while the store is frozen:
  *
  * - `unknown`: nothing was decided about the subject. `before`: it was released before. `changed`: the subject
- *   has another version, or one of the amounts no longer counts. `short`: these counters hold less than the
+ *   has another version, or one of the reservations no longer counts. `short`: these counters hold less than the
  *   amount in the bucket. Nothing is written for any of them.
  * - `released`: the amounts are taken out of their counters, the subject forgets all its reservations, and
  *   `settle` refuses it from now on. The journal gets an entry of type `release`.

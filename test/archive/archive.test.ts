@@ -58,7 +58,7 @@ describe('journal archive', () => {
         before.slice(0, 4).map((entry) => ({ ...entry, claims: [] })),
       );
       expect(archived[1]?.claims).toEqual([
-        { holds: true, reserved: false, used: '4.000000000000000000000000000000000001' },
+        { holds: true, reserved: '0', used: '4.000000000000000000000000000000000001' },
         { holds: false, missing: true, present: [] },
       ]);
     });

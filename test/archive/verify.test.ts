@@ -35,7 +35,7 @@ const entry = (source: string, number: number): JournalEntry => ({
   code: 'APPROVED',
   revision: 'r',
   of: '',
-  claims: [{ holds: true, reserved: false, used: BigInt(number) }],
+  claims: [{ holds: true, reserved: 0n, used: BigInt(number) }],
   detail: `{"body":"é \u{1f512} ${number}"}`,
 });
 

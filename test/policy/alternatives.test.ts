@@ -19,8 +19,8 @@ const ROOM = '{ window-limit: { max: 1000, window: day, per: [userId] } }';
 
 const LISTED: ClaimResult = { holds: true, missing: false, present: ['12345'] };
 const NOT_LISTED: ClaimResult = { holds: false, missing: false, present: [] };
-const FULL: ClaimResult = { holds: false, reserved: false, used: 950n * 10n ** 36n };
-const ROOMY: ClaimResult = { holds: true, reserved: false, used: 0n };
+const FULL: ClaimResult = { holds: false, reserved: 0n, used: 950n * 10n ** 36n };
+const ROOMY: ClaimResult = { holds: true, reserved: 0n, used: 0n };
 
 describe('any', () => {
   it.each([

@@ -18,9 +18,9 @@ rules:
     mode: observe
 `;
 
-const used = (amount: string, holds = true, reserved = false): ClaimResult => ({
+const used = (amount: string, holds = true, reserved = '0'): ClaimResult => ({
   holds,
-  reserved,
+  reserved: parseAmount(reserved) ?? 0n,
   used: parseAmount(amount) ?? 0n,
 });
 const listed = (holds: boolean, present: readonly string[] = [], missing = false): ClaimResult => ({
@@ -158,12 +158,18 @@ describe('an explanation', () => {
     expect(rules[1]?.because).toContain('does not fit the claim');
   });
 
-  it('says that a reservation was made before', () => {
-    const { rules } = explain(proposal, {
-      code: 'APPROVED',
-      claims: [used('49950', true, true), used('1'), listed(true)],
-    });
-    expect(rules[1]?.because).toBe('already reserved under the limit of 50000 in 24h');
+  it('says what was reserved before', () => {
+    const before = (amount: string, holds: boolean) => {
+      const claims = [used(amount, holds, '90'), used('1'), listed(true)];
+      return explain(proposal, { code: 'APPROVED', claims }).rules[1]?.because;
+    };
+    expect(before('49900', true)).toBe(
+      '49900 used by others and 100 requested are within the limit of 50000 in 24h; it had reserved 90 before',
+    );
+    expect(before('49950', false)).toBe(
+      '49950 used by others and 100 requested are above the limit of 50000 in 24h; it had reserved 90 before ' +
+        '(100 more for userId 12345 in 24h, of at most 50000)',
+    );
   });
 
   it.each(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS', 'TERMS_CHANGED'])(

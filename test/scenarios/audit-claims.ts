@@ -22,7 +22,7 @@ interface Reserved {
   readonly atMs: number;
   readonly source: string;
   readonly subject: string;
-  /** The places in the journal of the entry that reserved it, and of the release that gave it back. */
+  /** The places in the journal of the entry that reserved it, and of the one that moved it or gave it back. */
   readonly from: number;
   until: number;
   readonly claim: WindowClaim;
@@ -32,15 +32,21 @@ interface Reserved {
 interface CountedValues {
   readonly atMs: number;
   readonly claim: DistinctClaim;
-  /** All of its values, or only those that no approval had before. */
+  /** All of its values, or only those that no approval of another subject had before. */
   readonly values: readonly string[];
+}
+
+/** The first approval of a value. */
+interface Mark {
+  readonly atMs: number;
+  /** With its source. */
+  readonly subject: string;
 }
 
 /** What the sources of a group count together; by keys that name the source, or the group. */
 interface SharedBooks {
   readonly counted: Map<string, CountedValues[]>;
-  /** By mark, when it was made. */
-  readonly marks: Map<string, number>;
+  readonly marks: Map<string, Mark>;
   readonly reserved: Map<string, Reserved[]>;
   readonly prices: readonly PriceHistoryEntry[];
   /** How many entries were read. */
@@ -190,7 +196,7 @@ function claimFaults(
     });
   }
   if (claim.type === 'mark') {
-    const made = books.shared.marks.get(nameOf(books, claim.key));
+    const made = books.shared.marks.get(nameOf(books, claim.key))?.atMs;
     const isKnown = made !== undefined && made + claim.ageMs <= atMs;
     const max = proposal.results[claim.result]?.values['max'];
     const isLittle = max !== undefined && amountOf(terms['amount'] ?? '') <= amountOf(max);
@@ -273,18 +279,18 @@ function takenBy({ alternatives }: Choice, approval: Approval, books: Books): re
 
 function bookApproval(books: Books, approval: Approval): void {
   const { entry, question, proposal, terms } = approval;
-  const { source, atMs, subject, claims, type } = entry;
+  const { source, atMs, subject, type } = entry;
   const { counted, marks, reserved, place } = books.shared;
   books.terms.set(subject, JSON.stringify(terms));
   const name = `${subject} ${question.type}`;
+  const owner = `${source} ${subject}`;
   if (!question.speedUp && type === 'decision') books.approved.set(name, atMs);
   const choices = proposal.choices ?? [];
   const optional = new Set(choices.flatMap(claimsOf));
   const taken = new Set(choices.flatMap((choice) => takenBy(choice, approval, books) ?? []));
   const marked = new Set<string>();
-  for (const [index, claim] of proposal.claims.entries()) {
+  for (const claim of proposal.claims) {
     if (optional.has(claim.result) && !taken.has(claim.result)) continue;
-    const result = claims[index];
     const order = books.orders.get(subject);
     if (claim.type === 'order' && order?.state === 'expected' && atMs < order.expiresAtMs)
       order.state = 'used';
@@ -293,29 +299,32 @@ function bookApproval(books: Books, approval: Approval): void {
     if (claim.type === 'distinct') {
       const key = nameOf(books, claim.key);
       const all = claim.values.map((value) => nameOf(books, value));
-      const values = claim.onlyNew ? all.filter((value) => !marks.has(value)) : all;
+      const isNew = (value: string): boolean => (marks.get(value)?.subject ?? owner) === owner;
+      const values = claim.onlyNew ? all.filter(isNew) : all;
       if (claim.onlyNew) for (const value of all) marked.add(value);
-      const hasBefore = result !== undefined && 'reserved' in result && result.reserved;
-      if (decides && !hasBefore) counted.set(key, [...(counted.get(key) ?? []), { atMs, claim, values }]);
+      if (decides) counted.set(key, [...(counted.get(key) ?? []), { atMs, claim, values }]);
     }
-    if (claim.type !== 'window' || result === undefined || !('reserved' in result) || result.reserved)
-      continue;
-    // What only observes is counted without a limit.
-    const made = { atMs, source, subject, claim, from: place, until: Infinity };
+    if (claim.type !== 'window') continue;
     const key = nameOf(books, claim.key);
-    if (decides) reserved.set(key, [...(reserved.get(key) ?? []), made]);
+    const made = { atMs, source, subject, claim, from: place, until: Infinity };
+    const before = reserved.get(key) ?? [];
+    for (const each of before) {
+      const isMoved = each.source === source && each.subject === subject && each.from < place;
+      if (isMoved) each.until = Math.min(each.until, place);
+    }
+    // What only observes is counted without a limit.
+    if (decides) reserved.set(key, [...before, made]);
   }
-  for (const mark of marked) if (!marks.has(mark)) marks.set(mark, atMs);
+  for (const mark of marked) if (!marks.has(mark)) marks.set(mark, { atMs, subject: owner });
 }
 
 /**
- * In no window of the exact length, wherever it begins, does what was reserved sum to more than the greatest
- * limit there was.
+ * In no window of the exact length, wherever it begins, do the latest approvals of each subject sum to more than the
+ * limit of the last one.
  */
 function limitFaults(reserved: SharedBooks['reserved']): readonly string[] {
   return [...reserved].flatMap(([key, all]) => {
-    const max = all.reduce((most, { claim }) => (claim.max > most ? claim.max : most), 0n);
-    return all.flatMap(({ atMs, from, claim: { window } }) => {
+    return all.flatMap(({ atMs, from, claim: { window, max } }) => {
       const fromMs = window.type === 'calendar' ? window.startMs - 1 : atMs - window.lengthMs;
       const within = all.filter((each) => each.atMs > fromMs && each.from <= from && each.until > from);
       const sum = within.reduce((total: Amount, { claim }) => total + claim.amount, 0n);
@@ -325,15 +334,16 @@ function limitFaults(reserved: SharedBooks['reserved']): readonly string[] {
   });
 }
 
-/** In no window of the exact length were more different values approved than the greatest limit there was. */
+/** In no window of the exact length were more different values approved than the limit of the last approval. */
 function valuesFaults(counted: SharedBooks['counted']): readonly string[] {
   return [...counted].flatMap(([key, all]) => {
-    const max = Math.max(...all.map(({ claim }) => claim.max));
-    return all.flatMap(({ atMs, claim: { window } }) => {
+    return all.flatMap(({ atMs, claim: { window, max }, values: own }, at) => {
       const fromMs = window.type === 'calendar' ? window.startMs - 1 : atMs - window.lengthMs;
-      const within = all.filter((each) => each.atMs > fromMs && each.atMs <= atMs);
+      const within = all.slice(0, at + 1).filter((each) => each.atMs > fromMs);
       const values = new Set(within.flatMap((each) => each.values));
-      return values.size <= max ? [] : [`${key}: ${values.size} values until ${atMs}, of at most ${max}`];
+      return own.length === 0 || values.size <= max
+        ? []
+        : [`${key}: ${values.size} values until ${atMs}, of at most ${max}`];
     });
   });
 }

@@ -208,7 +208,7 @@ function compare(
 function fared(result: ClaimResult): string {
   const { holds } = result;
   const how = holds ? 'holds' : 'fails';
-  if ('used' in result) return result.reserved ? `window reserved, ${how}` : `window ${how}`;
+  if ('used' in result) return result.reserved > 0n ? `window reserved, ${how}` : `window ${how}`;
   if ('present' in result) return result.missing ? 'list missing' : `list ${how}`;
   if ('added' in result) {
     if (holds) return 'aged holds';
@@ -216,10 +216,7 @@ function fared(result: ClaimResult): string {
   }
   if ('markedAtMs' in result) return result.markedAtMs === 0 ? `mark ${how}, never made` : `mark ${how}`;
   if ('order' in result) return `order ${result.order}`;
-  if ('counted' in result) {
-    if (result.reserved) return `distinct reserved, ${how}`;
-    return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
-  }
+  if ('counted' in result) return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
   if ('refusals' in result) return result.lockedAtMs === 0 ? 'refusals counted' : `locked out, ${how}`;
   if ('notChecked' in result) return 'not checked';
   if (holds) return 'speed-up holds';

@@ -1,4 +1,5 @@
 import type { ClaimResult } from '../../src/claims/claims.ts';
+import type { Amount } from '../../src/values/amount.ts';
 import { type Asked, type Subject, questionOf, subjectOf } from './model-asked.ts';
 import { type Claim, DAY_MS, LENGTH_MS, type Wanted } from './model-rules.ts';
 import type { WindowName } from './model-policies.ts';
@@ -26,8 +27,6 @@ export interface Reservation {
   readonly atMs: number;
   readonly subject: string;
   readonly wanted: Wanted;
-  /** Of values: whether its counter did not count it, or, if only new ones count, whether it was new. */
-  readonly isFurther: boolean;
 }
 
 type Checked = Claim & { readonly result: ClaimResult };
@@ -83,8 +82,8 @@ export class StateModel {
       this.#orders.set(change.subject, { ...change.announce, state: 'expected' });
   }
 
-  /** What an order reserved holds an alternative only within its own limit. */
-  check(wanted: Wanted, asked: Asked, subject: Subject, atMs: number, isAlternative: boolean): ClaimResult {
+  /** Of each subject, its latest approval counts in a window. Its own does not stand in its way. */
+  check(wanted: Wanted, asked: Asked, subject: Subject, atMs: number): ClaimResult {
     switch (wanted.type) {
       case 'list': {
         const missing = this.changesOf(wanted.list) === 0;
@@ -104,31 +103,26 @@ export class StateModel {
             each.wanted.counter === wanted.counter &&
             countsStill(wanted.window, each.atMs, atMs),
         );
-        const used = counting.reduce(
-          (sum, { wanted: each }) => sum + ('amount' in each ? each.amount : 0n),
-          0n,
-        );
-        const reserved = counting.some((each) => each.subject === subjectOf(asked));
-        const wouldUse = reserved ? used : used + wanted.amount;
-        return { holds: (reserved && !isAlternative) || wouldUse <= wanted.max, reserved, used };
+        const latest = new Map(counting.map((each) => [each.subject, each.wanted]));
+        const amountOf = (each: Wanted | undefined): Amount =>
+          each !== undefined && 'amount' in each ? each.amount : 0n;
+        const reserved = amountOf(latest.get(subjectOf(asked)));
+        const used = [...latest.values()].reduce((sum, each) => sum + amountOf(each), -reserved);
+        return { holds: used + wanted.amount <= wanted.max, reserved, used };
       }
       case 'distinct': {
-        const counts = ({ wanted: each, atMs: thenMs }: Reservation): boolean =>
-          each.type === 'distinct' &&
-          each.counter === wanted.counter &&
-          countsExactly(wanted.window, thenMs, atMs);
-        const counting = this.#reserved.filter((each) => counts(each) && (each.isFurther || !wanted.onlyNew));
+        const counting = this.#reserved.filter(
+          ({ wanted: each, atMs: thenMs, subject: name }) =>
+            each.type === 'distinct' &&
+            each.counter === wanted.counter &&
+            countsExactly(wanted.window, thenMs, atMs) &&
+            this.#counts(each, name),
+        );
         const values = new Set(counting.map(({ wanted: each }) => ('value' in each ? each.value : '')));
-        const isKnown = wanted.onlyNew
-          ? this.#reserved.some(
-              ({ wanted: each }) => each.type === 'distinct' && each.onlyNew && each.value === wanted.value,
-            )
-          : values.has(wanted.value);
-        const reserved = isKnown && counting.some((each) => each.subject === subjectOf(asked));
-        const further = isKnown ? 0 : 1;
-        const isFree = isKnown && (wanted.onlyNew || (reserved && !isAlternative));
-        const holds = values.size + further <= wanted.max || isFree;
-        return { holds, reserved, counted: values.size, further };
+        const isCounting = this.#counts(wanted, subjectOf(asked));
+        const further = isCounting && !values.has(wanted.value) ? 1 : 0;
+        const holds = !isCounting || values.size + further <= wanted.max;
+        return { holds, counted: values.size, further };
       }
       case 'mark': {
         const first = this.#reserved.find(
@@ -144,6 +138,15 @@ export class StateModel {
       default:
         throw new TypeError('no such claim');
     }
+  }
+
+  /** If only new values count, a value is new for the subject that had it first. */
+  #counts(wanted: Extract<Wanted, { readonly type: 'distinct' }>, subject: string): boolean {
+    if (!wanted.onlyNew) return true;
+    const first = this.#reserved.find(
+      ({ wanted: each }) => each.type === 'distinct' && each.onlyNew && each.value === wanted.value,
+    );
+    return first === undefined || first.subject === subject;
   }
 
   /** An order is of one subject, so whoever finds it used has used it. */
@@ -165,18 +168,13 @@ export class StateModel {
     this.#reserved.splice(0, this.#reserved.length, ...kept);
   }
 
-  /**
-   * Also for rules that only observe, if they hold or not. What a subject has reserved is not reserved again
-   * while it counts.
-   */
+  /** Also for rules that only observe, if they hold or not. */
   reserve(subject: string, claims: readonly Checked[], atMs: number): void {
     for (const { wanted, result } of claims) {
       const order = this.#orders.get(subject);
       const isUsable = 'order' in result && (result.order === 'agrees' || result.order === 'differs');
       if (order !== undefined && isUsable) order.state = 'used';
-      const isFurther = 'further' in result && result.further > 0;
-      if (!('reserved' in result && result.reserved))
-        this.#reserved.push({ atMs, subject, wanted, isFurther });
+      this.#reserved.push({ atMs, subject, wanted });
     }
   }
 }

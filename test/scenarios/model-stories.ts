@@ -10,6 +10,7 @@ import { type Command, changed, pushed } from './model-script.ts';
  */
 
 const HOUR_MS = 3_600_000;
+const STRICT = 1;
 const GENEROUS = 2;
 const ANNOUNCED = 3;
 const BY_SYMBOL = 4;
@@ -156,6 +157,54 @@ const startedByAnother = fc
     return [...first, partner, asks(start), partner, asks(start, prepare)];
   });
 
+/** A little before and after an approval leaves a window of ten minutes, of an hour or of a day, and far from that. */
+const EDGES_MS = [
+  1,
+  300_000,
+  599_999,
+  600_000,
+  609_999,
+  610_000,
+  1_800_000,
+  3_540_000,
+  3_599_999,
+  3_600_000,
+  3_659_999,
+  3_660_000,
+  24 * HOUR_MS,
+] as const;
+
+/** Approved, and asked about again when its windows are about to end, and others beside it when they have ended. */
+const askedAgain = fc
+  .tuple(
+    fc.constantFrom(EVERYDAY, STRICT, GENEROUS, BY_SYMBOL, ALTERNATIVES, TOGETHER),
+    fc.constantFrom(EVERYDAY, STRICT, GENEROUS, BY_SYMBOL),
+    fc.array(fc.constantFrom(...EDGES_MS), { minLength: 3, maxLength: 3 }),
+  )
+  .map(([revision, next, [first = 0, second = 0, third = 0]]): readonly Command[] => {
+    const prepared = [1, 4, 5, 8].map((order) =>
+      withdrawalOf(order, { ...anyQuestion, type: 'sign_prepare' }),
+    );
+    const started = [1, 4, 5, 8].map((order) => withdrawalOf(order, anyQuestion));
+    const paid = [0, 2, 8, 10].map((order) => paymentOf(order));
+    const half = asks(...paid.slice(0, 2), ...prepared.slice(0, 2));
+    const all = [asks(...paid), asks(...started.slice(0, 2)), asks(...prepared.slice(2), ...started)];
+    return [
+      pushed(revision),
+      toggled('vault', 'partners', TO),
+      half,
+      passes(first),
+      half,
+      asks(...started.slice(0, 1)),
+      passes(second),
+      ...all,
+      pushed(next),
+      ...all,
+      passes(third),
+      ...all.toReversed(),
+    ];
+  });
+
 /** Refused while the address is on neither list, and again when one of the lists has changed. */
 const listedLater = fc.constantFrom(1, 4).map((order): readonly Command[] => {
   const start = asks(withdrawalOf(order, anyQuestion));
@@ -165,6 +214,7 @@ const listedLater = fc.constantFrom(1, 4).map((order): readonly Command[] => {
 
 export const stories: fc.Arbitrary<readonly Command[]> = fc.oneof(
   { weight: 3, arbitrary: spedUp },
+  { weight: 4, arbitrary: askedAgain },
   spedUpLate,
   observed,
   ordered,

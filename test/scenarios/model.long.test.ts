@@ -51,7 +51,6 @@ const everyClaim = [
   'distinct fails, further',
   'distinct holds, further',
   'distinct holds, known',
-  'distinct reserved, holds',
   'list fails',
   'list holds',
   'list missing',
@@ -75,8 +74,8 @@ const everyClaim = [
   'window reserved, holds',
 ];
 
-/** These happen too seldom to wait for. */
-const RARE: ReadonlySet<string> = new Set(['distinct fails, known', 'distinct reserved, fails']);
+/** This happens too seldom to wait for. */
+const RARE: ReadonlySet<string> = new Set(['distinct fails, known']);
 
 const everyChoice = [
   'approved before, and none holds now',

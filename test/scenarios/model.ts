@@ -141,7 +141,7 @@ export class SourceModel {
     const within = new Set(proposal.choices.flatMap(claimsWithin));
     const found = new Map<Claim, ClaimResult>();
     const check = (claim: Claim): boolean => {
-      const result = this.state.check(claim.wanted, asked, subject, atMs, within.has(claim));
+      const result = this.state.check(claim.wanted, asked, subject, atMs);
       found.set(claim, result);
       return result.holds;
     };

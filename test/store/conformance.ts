@@ -11,6 +11,7 @@ import { describeExplanations } from './conformance/explanations.ts';
 import { describeFreezes } from './conformance/freezes.ts';
 import { describeGroups } from './conformance/groups.ts';
 import { describeJournal } from './conformance/journal.ts';
+import { describeLaterQuestions } from './conformance/later-questions.ts';
 import { describeLists } from './conformance/lists.ts';
 import { describeMarks } from './conformance/marks.ts';
 import { describeNotifications } from './conformance/notices.ts';
@@ -67,6 +68,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSchemes(open);
     describeWindows(open);
     describeCounts(open);
+    describeLaterQuestions(open);
     describeDistinct(open);
     describeRefusals(open);
     describeChoices(open);

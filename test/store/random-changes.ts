@@ -59,7 +59,7 @@ export async function changeSomething(
         }),
       ));
     default:
-      return random.oneIn(3) ? releaseOne(store, source, subject) : undefined;
+      return random.oneIn(3) ? releaseOne(store, source, subject, nowMs) : undefined;
   }
 }
 
@@ -90,12 +90,13 @@ async function changeRevision(random: Random, store: Store): Promise<void> {
   await store.push(push(random.pick(RELEASES), revision));
 }
 
-/** Releases an approval, and gives back nothing. */
-async function releaseOne(store: Store, source: Source, subject: string): Promise<void> {
+/** Releases an approval, and gives back all that it can. */
+async function releaseOne(store: Store, source: Source, subject: string, nowMs: number): Promise<void> {
   const state = await store.subject(source, subject);
   const of = state?.approvals[0];
   if (state === undefined || of === undefined) return;
-  const { version } = state;
+  const { version, reserved } = state;
+  const counting = reserved.filter(({ untilMs, amount }) => untilMs > nowMs && amount !== undefined);
   await store.releaseApproval({
     source,
     subject,
@@ -103,7 +104,7 @@ async function releaseOne(store: Store, source: Source, subject: string): Promis
     of,
     by: 'ada',
     message: 'never sent',
-    amounts: [],
+    keys: counting.map(({ key }) => key),
     detail: '{}',
   });
 }
@@ -114,8 +115,25 @@ async function unlessMissing(changing: Promise<unknown>): Promise<void> {
   });
 }
 
-const STEPS_MS = [1, 1000, MINUTE_MS, 10 * MINUTE_MS, HOUR_MS, 24 * HOUR_MS] as const;
+const DAY_MS = 24 * HOUR_MS;
+/** Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval. */
+const STEPS_MS = [
+  1,
+  1000,
+  MINUTE_MS - 1,
+  MINUTE_MS,
+  10 * MINUTE_MS - 1,
+  10 * MINUTE_MS,
+  11 * MINUTE_MS - 1,
+  HOUR_MS - 1,
+  HOUR_MS,
+  HOUR_MS + MINUTE_MS - 1,
+  DAY_MS,
+] as const;
 
 /** Mostly none. */
-export const randomStepMs = (random: Random): number =>
-  random.oneIn(4) ? (anyOf(random, STEPS_MS) ?? 0) : 0;
+export function randomStepMs(random: Random, nowMs: number): number {
+  if (!random.oneIn(4)) return 0;
+  const toMidnightMs = DAY_MS - (nowMs % DAY_MS);
+  return anyOf(random, [...STEPS_MS, toMidnightMs - 1, toMidnightMs]) ?? 0;
+}

@@ -100,19 +100,46 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
 }
 
 /**
- * A request that was made today, once more with lower limits and in an alternative, as after a push: what its
- * subject reserved is then compared with the limits.
+ * A request that was made before, asked again in the windows of now: as it was, or as another question, or with other
+ * limits and amounts and in an alternative, as after a push.
  */
-export function madeAgain(random: Random, { proposal, ...asked }: SettleRequest): SettleRequest {
-  const claims = proposal.claims.map((claim, at) => {
+export function madeAgain(
+  random: Random,
+  { proposal, callback, ...asked }: SettleRequest,
+  { nowMs, revision, prices }: InForce,
+): SettleRequest {
+  const valid = { revision, validFromMs: 0, validUntilMs: PAST_END_MS };
+  const now = { ...proposal, ...valid, prices: proposal.prices === 0 ? 0 : prices };
+  const later =
+    callback.kind === 'payment'
+      ? callback.question
+      : { type: random.pick(['sign_prepare', 'sign_start'] as const), speedUp: false };
+  const again = {
+    ...asked,
+    callback: { ...callback, question: random.oneIn(2) ? later : callback.question },
+  };
+  const dated = proposal.claims.map((claim) =>
+    'window' in claim && claim.window.type === 'calendar' ? { ...claim, window: dayAt(nowMs) } : claim,
+  );
+  if (random.oneIn(2)) return { ...again, proposal: { ...now, claims: dated } };
+  const claims = dated.map((claim, at) => {
     const given = { ...claim, result: at, decides: false, final: false };
-    if (given.type === 'distinct') return { ...given, max: 1 };
-    return given.type === 'window' ? { ...given, max: random.oneIn(2) ? 0n : given.max } : given;
+    if (given.type === 'distinct') return { ...given, max: random.pick([1, 2, 5]) };
+    if (given.type !== 'window') return given;
+    const { amount, max } = given;
+    return {
+      ...given,
+      amount: random.pick([amount, amount, amount * 2n, amount / 3n, 0n]),
+      max: random.pick([0n, max, max / 2n]),
+    };
   });
-  return { ...asked, proposal: { ...proposal, claims, choices: [randomChoice(random, claims, 0, 0)] } };
+  return { ...again, proposal: { ...now, claims, choices: [randomChoice(random, claims, 0, 0)] } };
 }
 
-export const dayOf = (atMs: number): number => Math.floor(atMs / DAY_MS);
+function dayAt(nowMs: number): Window {
+  const startMs = nowMs - (nowMs % DAY_MS);
+  return { type: 'calendar', startMs, endMs: startMs + DAY_MS };
+}
 
 function refusalOf(random: Random, approves: boolean, revision: string) {
   if (approves) return undefined;
@@ -222,11 +249,10 @@ const randomValues = (random: Random): readonly string[] =>
 
 /** The same key always has the same window. */
 function randomCounter(random: Random, source: Source, nowMs: number): { key: string; window: Window } {
-  const startMs = nowMs - (nowMs % DAY_MS);
   const [name, window] = random.pick<readonly [string, Window]>([
     ['hour', rollingHour],
     ['ten minutes', { type: 'rolling', lengthMs: 10 * MINUTE_MS, bucketMs: MINUTE_MS }],
-    ['day', { type: 'calendar', startMs, endMs: startMs + DAY_MS }],
+    ['day', dayAt(nowMs)],
   ]);
   return { key: groupKey(random, source, keyOf(name)), window };
 }

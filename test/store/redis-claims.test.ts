@@ -24,6 +24,8 @@ import {
   request,
   speedUpClaim,
   storedTerms,
+  units,
+  usedOf,
   windowClaim,
 } from './requests.ts';
 
@@ -242,6 +244,54 @@ describe('a counter on Redis', () => {
       await settle();
       expect(await client.pttl(key)).toBeGreaterThan(atLeastMs);
     }
+  });
+});
+
+describe('a counter on Redis that was removed', () => {
+  it('takes nothing from what others have counted since, though the subject remembers its bucket', async () => {
+    const prefix = freshPrefix();
+    let nowMs = START_MS;
+    const store = await readyOn(server, { prefix, clock: () => nowMs });
+    const ask = async (name: string, amount: string) => {
+      const claims = [windowClaim(amount, '100', { afresh: true })];
+      const result = await store.settle(request({ subject: `payment:${name}`, claims }));
+      return 'verdict' in result && [result.verdict, claimsOf(result)[0]];
+    };
+    const client = rawClient(server);
+    const counter = createKeys(prefix).of('shop').counter(keyOf('counter'));
+    await ask('a', '40');
+    nowMs += 1;
+    await client.del(counter);
+    expect(await ask('b', '70')).toEqual(['SUCCESS', { holds: true, reserved: 0n, used: 0n }]);
+    expect(await ask('a', '40')).toEqual(['FAILURE', { holds: false, reserved: 0n, used: units('70') }]);
+    expect(await ask('a', '30')).toEqual(['SUCCESS', { holds: true, reserved: 0n, used: units('70') }]);
+    expect(await ask('a', '30')).toEqual([
+      'SUCCESS',
+      { holds: true, reserved: units('30'), used: units('70') },
+    ]);
+    expect(await usedOf(store)).toBe(units('100'));
+  });
+
+  it('gives nothing back, and says so', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await store.settle(request({ claims: [windowClaim('40', '100')] }));
+    await rawClient(server).del(createKeys(prefix).of('shop').counter(keyOf('counter')));
+    await store.settle(request({ subject: 'payment:2', claims: [windowClaim('50', '100')] }));
+    const { version = '', approvals: [of = ''] = [] } = (await store.subject('shop', 'payment:1')) ?? {};
+    const named = {
+      source: 'shop',
+      subject: 'payment:1',
+      version,
+      of,
+      by: 'ada',
+      message: 'failed',
+      detail: '{}',
+    };
+    const keys = [keyOf('counter')];
+    expect(await store.releaseApproval({ ...named, keys })).toEqual({ outcome: 'short', keys });
+    expect(await store.releaseApproval({ ...named, keys: [] })).toMatchObject({ outcome: 'released' });
+    expect(await usedOf(store)).toBe(units('50'));
   });
 });
 

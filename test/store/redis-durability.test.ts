@@ -332,7 +332,7 @@ const changes: readonly (readonly [
     async (store) => {
       const version = (await store.subject('shop', 'payment:1'))?.version ?? '';
       const named = { source: 'shop', subject: 'payment:1', version, of: '', by: 'ada', message: 'failed' };
-      return store.releaseApproval({ ...named, amounts: [], detail: '{}' });
+      return store.releaseApproval({ ...named, keys: [], detail: '{}' });
     },
     async (store) =>
       expect(await store.subject('shop', 'payment:1')).toMatchObject({ released: { by: 'ada' } }),

@@ -71,7 +71,7 @@ describe('the Lua scripts', () => {
     expect(source.match(/local function time_now/g)).toHaveLength(1);
     expect(source.match(/local function amount_add/g)).toHaveLength(1);
     expect(source.indexOf('local function amount_add')).toBeLessThan(
-      source.indexOf('local function window_add'),
+      source.indexOf('local function window_move'),
     );
     expect(source.endsWith('return 1')).toBe(true);
   });
@@ -169,7 +169,7 @@ describe('amounts in Lua', () => {
     await fc.assert(
       fc.asyncProperty(amount, amount, fc.boolean(), async (a, b, abridged) => {
         const written = (value: bigint): string =>
-          abridged ? String(value).replace(/0{28}$/, 'e28') : String(value);
+          abridged ? String(value).replace(/0{3,99}$/, (zeros) => `e${zeros.length}`) : String(value);
         const ask = (operation: string, x: bigint, y: bigint): Promise<unknown> =>
           client.eval(source, 0, operation, written(x), written(y));
         const [less, more] = a < b ? [a, b] : [b, a];
@@ -192,7 +192,8 @@ describe('amounts in Lua', () => {
     ['subtract', `1${'0'.repeat(28)}`, `1${'0'.repeat(27)}1`.padEnd(30, '0')],
     ['add', '-1', '1'],
     ['add', '1.5', '1'],
-    ['add', '1e3', '1'],
+    ['add', '1e', '1'],
+    ['add', '1e-3', '1'],
     ['add', 'e28', '1'],
     ['add', '1e28e28', '1'],
     ['add', '1e280', '1'],

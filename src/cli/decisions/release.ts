@@ -62,4 +62,4 @@ function releaseText(subject: string, source: string, { outcome, released, given
   ].join('\n');
 }
 
-const KEPT = 'They count different values, or the journal does not prove what was reserved there.';
+const KEPT = 'They count different values, or no longer have what was reserved there.';

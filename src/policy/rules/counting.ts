@@ -78,7 +78,10 @@ export const PARTS_NOTE =
 
 export const countingNotes: readonly string[] = [
   'The count is kept in the store and shared by all replicas. Checking and reserving are one step.',
-  'Only approvals count. A repeated callback counts once while its window lasts.',
+  'Only approvals count. An order or request counts once in a window, at its latest approval: a repeat, or a later ' +
+    'question such as `sign_start` after `sign_prepare`, moves it to the time of that approval.',
+  'Each approval must be within the limit in force. What the order or request itself has counted before is left out ' +
+    'of the sum, and is replaced if its amount has changed.',
   PARTS_NOTE,
   'If you change `max`, the count is kept. If you change `per`, `window`, `zone`, `across`, `counter` ' +
     'or the name of the policy, a new count starts. With `counter`, the name of the policy has no effect.',

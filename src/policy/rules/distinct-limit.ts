@@ -29,8 +29,8 @@ export const distinctLimit = defineRule({
     'The number includes this callback. A value that the window counts already takes no more room. It counts ' +
       'until a window has passed since its last approval.',
     'A withdrawal to several addresses counts each of them. All are approved, or none.',
-    'With `only: new`, a value counts only if it was never approved before, and only from its first approval on. ' +
-      'Known values always pass.',
+    'With `only: new`, a value counts only if it was never approved before. For the order or request that had it ' +
+      'first, it stays new, and each approval of it counts anew. For all others it is known, and always passes.',
     'A value is known for this policy, `of` and `per`, whatever the window. If you change one of these, all values ' +
       'are new again. Approvals from before the rule was in force do not count, so use `mode: observe` for some ' +
       'time first: values become known there as well.',

@@ -18,7 +18,7 @@ export const speedUp = defineRule({
       'in between, a speed-up is a repeat of the one before, and counts once.',
     'Only approved speed-ups count. Those of `sign_prepare` and of `sign_start` count ' +
       'separately. Without this rule, their number is unlimited.',
-    'A speed-up reserves nothing again in a window that still counts the original.',
+    'In a limit over time, a speed-up counts in place of the original, from its own time on.',
     'A refusal is not final if the state that it depends on can change: each repeat is decided again.',
   ],
   callbacks: ['transfer', 'web3'],

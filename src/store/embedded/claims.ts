@@ -9,11 +9,17 @@ import type { Amount } from '../../values/amount.ts';
 import { type SettleStep, type StepChoice, claimsInChoices } from '../settle-step.ts';
 import type { Order } from '../store.ts';
 import type { Counters, Marks } from './counters.ts';
-import { type DistinctCounters, createDistinctCheck } from './distinct.ts';
+import { type DistinctCheck, type DistinctCounters, createDistinctCheck } from './distinct.ts';
 import type { ListTables } from './lists.ts';
 import type { LockoutTables } from './lockouts.ts';
 import type { OrderTables } from './orders.ts';
-import { type Reservation, type Reserved, type SubjectRecord, hasReserved, questionOf } from './subjects.ts';
+import {
+  type Reservation,
+  type Reserved,
+  type SubjectRecord,
+  questionOf,
+  reservationsOf,
+} from './subjects.ts';
 
 export interface ClaimTables {
   readonly lists: ListTables;
@@ -32,6 +38,9 @@ export interface CheckedClaims {
   readonly refusers: readonly Refuser[];
   /** The claims that an approval reserves: all but those of alternatives that are not taken. */
   readonly reserving: ReadonlySet<Claim>;
+  /** What these ask for in each counter of amounts. */
+  readonly amounts: readonly Asked[];
+  readonly distinct: DistinctCheck;
   /** Whether the refusal of a claim or a choice counts for lock-outs. */
   readonly refusalCounts: boolean;
 }
@@ -52,15 +61,15 @@ export function checkClaims(
   const { lists, counters, lockouts, marks, orders } = tables;
   const { source, claims, choices } = request;
   const windows = createWindowCheck(counters, source, subject, nowMs);
-  const distinct = createDistinctCheck(tables, source, (key) => hasReserved(subject, key, nowMs), nowMs);
+  const distinct = createDistinctCheck(tables, source, subject?.firsts ?? [], nowMs);
   const undo = (claim: Claim): void => {
     if (claim.type === 'distinct') distinct.undo(claim);
-    else windows.undo(claim);
+    if (claim.type === 'window') windows.undo(claim);
   };
   const inChoices = claimsInChoices(choices);
-  const resultOf = (claim: Claim, at: number): ClaimResult => {
-    if (claim.type === 'window') return windows.check(claim, { isAlternative: inChoices.has(at) });
-    if (claim.type === 'distinct') return distinct.check(claim, { isAlternative: inChoices.has(at) });
+  const resultOf = (claim: Claim): ClaimResult => {
+    if (claim.type === 'window') return windows.check(claim);
+    if (claim.type === 'distinct') return distinct.check(claim);
     if (claim.type === 'refusals') return lockouts.check(source, claim, nowMs);
     if (claim.type === 'list') return checkList(lists, source, claim);
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
@@ -69,7 +78,7 @@ export function checkClaims(
     return checkOrder(orders.find(source, request.subject, nowMs), claim, subject?.usesOrder === true);
   };
   const results: ClaimResult[] = claims.map((claim, at) =>
-    inChoices.has(at) ? NOT_CHECKED : resultOf(claim, at),
+    inChoices.has(at) ? NOT_CHECKED : resultOf(claim),
   );
   const taken: Claim[] = [];
   const holdsAll = (alternative: StepChoice['alternatives'][number]): boolean => {
@@ -79,7 +88,7 @@ export function checkClaims(
       const claim = claims[item];
       if (claim === undefined) return false;
       taken.push(claim);
-      const result = resultOf(claim, item);
+      const result = resultOf(claim);
       results[item] = result;
       return result.holds;
     });
@@ -110,6 +119,8 @@ export function checkClaims(
       claims.some((claim, at) => claim.decides && counts(claim, results[at])) ||
       failedChoices.some((choice) => choice.refusalCounts && !failing(choice).some(isUncounted)),
     reserving: new Set([...claims.filter((_, at) => !inChoices.has(at)), ...taken]),
+    amounts: windows.asked(),
+    distinct,
   };
 }
 
@@ -148,10 +159,20 @@ export function countRefusal(
   }
 }
 
+/** What the claims of one request ask for in a counter of amounts. */
+interface Asked {
+  readonly claim: WindowClaim;
+  /** What the subject has reserved there, if the window still counts it. */
+  readonly before: Reservation | undefined;
+  /** What the window counts without it. */
+  readonly others: Amount;
+  amount: Amount;
+  claims: number;
+}
+
 /**
  * Checks the window claims of one request in turn. The amounts of several claims on one counter are summed.
- * `undo` takes back the amount of a claim whose alternative is not taken. What the subject reserved may come
- * from another alternative with a higher limit, so the limit of an alternative is compared again.
+ * `undo` takes back the amount of a claim whose alternative is not taken.
  */
 function createWindowCheck(
   counters: Counters,
@@ -159,24 +180,39 @@ function createWindowCheck(
   subject: SubjectRecord | undefined,
   nowMs: number,
 ): {
-  readonly check: (claim: WindowClaim, of: { readonly isAlternative: boolean }) => WindowResult;
-  readonly undo: (claim: Claim) => void;
+  readonly check: (claim: WindowClaim) => WindowResult;
+  readonly undo: (claim: WindowClaim) => void;
+  readonly asked: () => readonly Asked[];
 } {
-  const asked = new Map<string, Amount>();
+  const reserved = new Map(
+    reservationsOf(subject ?? { reserved: [] })
+      .filter(({ untilMs }) => nowMs < untilMs)
+      .map((each) => [each.key, each]),
+  );
+  const askedIn = new Map<string, Asked>();
+  const begin = (claim: WindowClaim): Asked => {
+    const used = counters.used(source, claim, nowMs);
+    const own = reserved.get(claim.key);
+    const before = own !== undefined && counters.has(source, own) ? own : undefined;
+    const asked = { claim, before, others: used - (before?.amount ?? 0n), amount: 0n, claims: 0 };
+    askedIn.set(claim.key, asked);
+    return asked;
+  };
   return {
-    check(claim, { isAlternative }) {
-      const before = asked.get(claim.key) ?? 0n;
-      const used = counters.used(source, claim, nowMs) + before;
-      if (hasReserved(subject, claim.key, nowMs)) {
-        return { holds: !isAlternative || used <= claim.max, reserved: true, used };
-      }
-      asked.set(claim.key, before + claim.amount);
-      return { holds: used + claim.amount <= claim.max, reserved: false, used };
+    check(claim) {
+      const asked = askedIn.get(claim.key) ?? begin(claim);
+      const used = asked.others + asked.amount;
+      asked.amount += claim.amount;
+      asked.claims += 1;
+      return { holds: used + claim.amount <= claim.max, reserved: asked.before?.amount ?? 0n, used };
     },
-    undo(claim) {
-      if (claim.type !== 'window' || hasReserved(subject, claim.key, nowMs)) return;
-      asked.set(claim.key, (asked.get(claim.key) ?? 0n) - claim.amount);
+    undo({ key, amount }) {
+      const asked = askedIn.get(key);
+      if (asked === undefined) return;
+      asked.amount -= amount;
+      asked.claims -= 1;
     },
+    asked: () => [...askedIn.values()].filter(({ claims }) => claims > 0),
   };
 }
 
@@ -254,33 +290,31 @@ function checkSpeedUp(
 }
 
 /**
- * Makes the reservations of an approval: window amounts and values that the subject has not reserved yet, marks,
- * and the use of its order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives,
- * only those of the one that is taken do.
+ * Makes the reservations of an approval: amounts and values, which count from now on, marks, and the use of its
+ * order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives, only those of the
+ * one that is taken do.
  */
 export function reserve(
   { counters, distinct, marks, orders }: ClaimTables,
   { source, subject, claims }: SettleStep,
-  known: Pick<CheckedClaims, 'results' | 'reserving'> & { readonly usesOrder: boolean },
+  known: Pick<CheckedClaims, 'results' | 'reserving' | 'amounts' | 'distinct'> & {
+    readonly usesOrder: boolean;
+  },
   nowMs: number,
 ): Reserved {
-  const reserved: Reservation[] = [];
+  const amounts = known.amounts.map(({ claim, ...change }) => counters.move(source, claim, nowMs, change));
+  const counted: (readonly [key: string, untilMs: number])[] = [];
+  const firsts: string[] = [];
   const marked = new Set<string>();
   let order = false;
   for (const [index, claim] of claims.entries()) {
     const result = known.results[index];
     if (!known.reserving.has(claim)) continue;
-    const hasBefore = result !== undefined && 'reserved' in result && result.reserved;
-    if (claim.type === 'window' && !hasBefore) {
-      const isCounted = result !== undefined && 'used' in result;
-      const held = isCounted ? result.used : counters.used(source, claim, nowMs);
-      reserved.push([claim.key, counters.add(source, claim, nowMs, { held, added: claim.amount })]);
-    }
     if (claim.type === 'distinct') {
-      const { key, values, onlyNew } = claim;
-      const added = onlyNew ? values.filter((value) => marks.markedAtMs(source, value) === 0) : values;
-      if (!hasBefore && added.length > 0) reserved.push([key, distinct.add(source, claim, added, nowMs)]);
-      if (onlyNew) for (const value of values) marked.add(value);
+      const added = known.distinct.counting(claim);
+      if (added.length > 0) counted.push([claim.key, distinct.add(source, claim, added, nowMs)]);
+      if (claim.onlyNew) firsts.push(...added);
+      if (claim.onlyNew) for (const value of claim.values) marked.add(value);
     }
     if (claim.type === 'mark') marked.add(claim.key);
     if (claim.type === 'order' && result !== undefined && 'order' in result) order ||= isUsable(result.order);
@@ -288,7 +322,7 @@ export function reserve(
   // Last, because a value without a mark is new for every claim of the request.
   for (const key of marked) marks.make(source, key, nowMs);
   if (order) orders.use(source, subject, nowMs);
-  return { counters: reserved, order: order && !known.usesOrder };
+  return { amounts, counted, firsts, order: order && !known.usesOrder };
 }
 
 /**

@@ -1,8 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { type Window, type WindowClaim, groupOfKey } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { CountedBucket, CountedReservation } from '../store.ts';
+import type { CountedBucket } from '../store.ts';
 import { amount, integer, text } from './rows.ts';
+import type { Reservation } from './subjects.ts';
 
 type Counted = Pick<WindowClaim, 'key' | 'window'>;
 
@@ -12,21 +13,24 @@ export interface Counters {
   /** What {@link used} would return. Reads only. */
   look(source: string, claim: Counted, nowMs: number): Amount;
   /**
-   * `held` is the result of {@link used} in this transaction, plus the amounts of earlier claims of the same
-   * request on this counter. Returns the instant from which the amount no longer counts.
+   * Reserves an amount now, in place of what the subject has reserved before, if the window still counts that.
+   * `others` is the result of {@link used} in this transaction, without it. Returns the reservation.
    */
-  add(
+  move(
     source: string,
     claim: Counted,
     nowMs: number,
-    sum: { readonly held: Amount; readonly added: Amount },
-  ): number;
+    change: { readonly others: Amount; readonly amount: Amount; readonly before: Reservation | undefined },
+  ): Reservation;
   /** Oldest first; also those that no longer count. */
   buckets(source: string, key: string): readonly CountedBucket[];
-  /** Whether the counter's bucket holds at least the amount. */
-  has(source: string, reservation: CountedReservation): boolean;
+  /**
+   * Whether the counter's bucket holds at least the amount. A bucket that was evicted, because it no longer counts,
+   * holds nothing, and none begins at its end again: the store's time never runs backwards.
+   */
+  has(source: string, reservation: Reservation): boolean;
   /** Takes the amount out of its bucket, which must hold it. */
-  giveBack(source: string, reservation: CountedReservation): void;
+  giveBack(source: string, reservation: Reservation): void;
   /** Deletes at most `limit` counters whose last bucket has expired. */
   expire(nowMs: number, limit: number): void;
 }
@@ -54,7 +58,7 @@ export function createCounters(connection: DatabaseSync): Counters {
 
   const inBucket = (
     source: string,
-    { key, bucketEndMs }: Pick<CountedReservation, 'key' | 'bucketEndMs'>,
+    { key, bucketEndMs }: Pick<Reservation, 'key' | 'bucketEndMs'>,
   ): Amount => {
     const bucket = findBucket.get(ownerOf(source, key), key, bucketEndMs);
     return bucket === undefined ? 0n : amount(bucket, 'amount');
@@ -77,13 +81,17 @@ export function createCounters(connection: DatabaseSync): Counters {
       retotal.run(String(amount(counter, 'total') - reservation.amount), source, key);
       saveBucket.run(source, key, bucketEndMs, String(inBucket(source, reservation) - reservation.amount));
     },
-    add(of, claim, nowMs, { held, added }) {
-      const source = ownerOf(of, claim.key);
-      const { endMs, expiresMs } = bucketOf(claim.window, nowMs);
-      const before = inBucket(source, { key: claim.key, bucketEndMs: endMs });
-      save.run(source, claim.key, String(held + added), expiresMs);
-      saveBucket.run(source, claim.key, endMs, String(before + added));
-      return expiresMs;
+    move(of, { key, window }, nowMs, { others, amount: moved, before }) {
+      const source = ownerOf(of, key);
+      const { endMs, expiresMs } = bucketOf(window, nowMs);
+      const reservation = { key, amount: moved, bucketEndMs: endMs, untilMs: expiresMs };
+      if (before?.bucketEndMs === endMs && before.amount === moved) return reservation;
+      if (before !== undefined) {
+        saveBucket.run(source, key, before.bucketEndMs, String(inBucket(source, before) - before.amount));
+      }
+      save.run(source, key, String(others + moved), expiresMs);
+      saveBucket.run(source, key, endMs, String(inBucket(source, reservation) + moved));
+      return reservation;
     },
     expire(nowMs, limit) {
       for (const row of expired.all(nowMs, limit)) {

@@ -8,7 +8,7 @@ export interface DistinctCounters {
   /** How many values a counter counts. */
   count(source: string, key: string, nowMs: number): number;
   has(source: string, key: string, value: string, nowMs: number): boolean;
-  /** Counts the values from now on, and returns until when. */
+  /** Counts the values from now on, none shorter than before, and returns until when. */
   add(
     source: string,
     claim: Pick<DistinctClaim, 'key' | 'window'>,
@@ -28,7 +28,7 @@ export function createDistinctCounters(connection: DatabaseSync): DistinctCounte
   );
   const save = connection.prepare(
     `INSERT INTO distinct_value (source, key, value, until_ms) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET until_ms = excluded.until_ms`,
+     ON CONFLICT DO UPDATE SET until_ms = max(until_ms, excluded.until_ms)`,
   );
   const dropExpired = connection.prepare(
     'DELETE FROM distinct_value WHERE source = ? AND key = ? AND until_ms <= ?',
@@ -74,60 +74,60 @@ interface Asked {
 
 /**
  * Checks the distinct claims of one request in turn. Several claims on one counter share its room. `undo` takes
- * back what a claim asked for whose alternative is not taken. What the subject reserved may come from another
- * alternative with a higher limit, so the limit of an alternative is compared again.
+ * back what a claim asked for whose alternative is not taken.
  */
+export interface DistinctCheck {
+  check(claim: DistinctClaim): DistinctResult;
+  undo(claim: DistinctClaim): void;
+  /** The values of a claim that count. */
+  counting(claim: DistinctClaim): readonly string[];
+}
+
+/** `firsts`: the values that this subject was the first to have. */
 export function createDistinctCheck(
   { distinct, marks }: { readonly distinct: DistinctCounters; readonly marks: Marks },
   source: string,
-  hasReserved: (key: string) => boolean,
+  firsts: readonly string[],
   nowMs: number,
-): {
-  readonly check: (claim: DistinctClaim, of: { readonly isAlternative: boolean }) => DistinctResult;
-  readonly undo: (claim: DistinctClaim) => void;
-} {
+): DistinctCheck {
+  const ownFirsts = new Set(firsts);
+  const counting = ({ values, onlyNew }: DistinctClaim): readonly string[] =>
+    onlyNew
+      ? values.filter((value) => ownFirsts.has(value) || marks.markedAtMs(source, value) === 0)
+      : values;
   const asked = new Map<string, Asked>();
   const askedIn = (key: string): Asked => {
     const found = asked.get(key) ?? { count: distinct.count(source, key, nowMs), values: new Map() };
     asked.set(key, found);
     return found;
   };
-  const unknown = new Map<DistinctClaim, readonly string[]>();
+  /** By claim, the values for which it asked for room. */
+  const further = new Map<DistinctClaim, readonly string[]>();
   return {
-    check(claim, { isAlternative }) {
+    counting,
+    check(claim) {
       const { key, values, max, onlyNew } = claim;
-      const own = values.filter((value) => !isKnown({ distinct, marks }, source, claim, value, nowMs));
-      unknown.set(claim, own);
+      const own = counting(claim);
+      const uncounted = own.filter((value) => !distinct.has(source, key, value, nowMs));
+      further.set(claim, uncounted);
       const counter = askedIn(key);
       const counted = counter.count;
-      for (const value of own) {
+      for (const value of uncounted) {
         const requests = counter.values.get(value) ?? 0;
         counter.values.set(value, requests + 1);
         if (requests === 0) counter.count += 1;
       }
-      const reserved = own.length === 0 && hasReserved(key);
-      const isFree = own.length === 0 && (onlyNew || (reserved && !isAlternative));
+      const isFree = onlyNew && own.length === 0;
       const holds = values.length > 0 && (counter.count <= max || isFree);
-      return { holds, reserved, counted, further: counter.count - counted };
+      return { holds, counted, further: counter.count - counted };
     },
     undo(claim) {
       const counter = askedIn(claim.key);
-      for (const value of unknown.get(claim) ?? []) {
+      for (const value of further.get(claim) ?? []) {
         const requests = counter.values.get(value) ?? 0;
         counter.values.set(value, requests - 1);
         if (requests === 1) counter.count -= 1;
       }
     },
   };
-}
-
-/** Whether a value needs no room. */
-function isKnown(
-  { distinct, marks }: { readonly distinct: DistinctCounters; readonly marks: Marks },
-  source: string,
-  { key, onlyNew }: Pick<DistinctClaim, 'key' | 'onlyNew'>,
-  value: string,
-  nowMs: number,
-): boolean {
-  return onlyNew ? marks.markedAtMs(source, value) !== 0 : distinct.has(source, key, value, nowMs);
 }

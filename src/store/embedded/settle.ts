@@ -4,7 +4,6 @@ import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type {
   ApprovalRelease,
   ApprovalReleased,
-  CountedReservation,
   DecisionCode,
   NotificationResult,
   SettlePreview,
@@ -29,6 +28,7 @@ import {
   changesScheme,
   notificationCode,
   questionOf,
+  reservationsOf,
   withDecision,
   withReserved,
   withTxid,
@@ -131,15 +131,14 @@ export function recordNotification(
 /** The atomic step that ApprovalReleased describes. Runs inside a transaction. */
 export function releaseApproval(
   { subjects, counters, journal }: Pick<SettleTables, 'subjects' | 'counters' | 'journal'>,
-  { source, subject, version, of, by, message, amounts, detail }: ApprovalRelease,
+  { source, subject, version, of, by, message, keys, detail }: ApprovalRelease,
   atMs: number,
 ): ApprovalReleased {
   const known = subjects.find(source, subject);
   if (known === undefined) return { outcome: 'unknown' };
   if (known.released !== undefined) return { outcome: 'before', released: known.released };
-  const isCounted = ({ key, untilMs }: CountedReservation): boolean =>
-    untilMs > atMs && known.reserved.some((each) => each[0] === key && each[1] === untilMs);
-  if (journal.newestAbout(source, subject) !== version || !amounts.every(isCounted)) {
+  const amounts = reservationsOf(known).filter(({ key, untilMs }) => untilMs > atMs && keys.includes(key));
+  if (journal.newestAbout(source, subject) !== version || amounts.length < keys.length) {
     return { outcome: 'changed' };
   }
   const short = amounts.filter((each) => !counters.has(source, each));
@@ -147,7 +146,7 @@ export function releaseApproval(
   for (const each of amounts) counters.giveBack(source, each);
   const id = journal.append({ source, atMs, type: 'release', subject, code: 'RELEASED', of, detail });
   const released = { id, atMs, by, message };
-  subjects.save(source, subject, { ...known, reserved: [], released }, atMs);
+  subjects.save(source, subject, { ...known, reserved: [], counted: [], released }, atMs);
   return { outcome: 'released', released };
 }
 
@@ -196,7 +195,7 @@ function repeat(
   const write = (): void => {
     if (verdict !== 'SUCCESS') return;
     const reserved = reserve(tables, request, { ...claims, usesOrder: subject.usesOrder }, atMs);
-    if (reserved.counters.length > 0 || reserved.order) {
+    if (reserved.amounts.length > 0 || reserved.counted.length > 0 || reserved.order) {
       tables.subjects.save(request.source, request.subject, withReserved(subject, reserved), atMs);
     }
   };

@@ -1,8 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 import { NO_PRICES, type PriceTable } from '../../policy/facts.ts';
-import { reservedAmounts } from '../approval-release.ts';
 import type {
-  CountedReservation,
   JournalEntry,
   ListChange,
   NotificationRequest,
@@ -12,11 +10,11 @@ import type {
   SettleRequest,
   SettleResult,
 } from '../store.ts';
-import { type SettleStep, notificationStepOf, settleStepOf } from '../settle-step.ts';
+import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { JournalTable } from './journal.ts';
-import { amount, integer, text } from './rows.ts';
 import { SCHEMA } from './schema.ts';
 import { recordNotification, releaseApproval, settle } from './settle.ts';
+import { reservationsOf } from './subjects.ts';
 import { cacheInForce, createTables } from './tables.ts';
 
 /**
@@ -64,7 +62,6 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
   connection.exec(`PRAGMA journal_mode = OFF; PRAGMA cache_size = -${CACHE_KIB}`);
   connection.exec(SCHEMA);
   const refusals = new Map<string, Refusal>();
-  const reservations = createReservations(connection);
   const tables = cacheInForce(createTables(connection, createRefusalJournal(refusals)));
   let prices = NO_PRICES;
   connection.exec('BEGIN');
@@ -74,20 +71,14 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
       tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
       tables.invalidate();
     },
-    settle(request, atMs) {
-      const step = settleStepOf(request);
-      const result = settle(tables, step, { nowMs: atMs, aheadMs: 0 });
-      if ('verdict' in result && result.verdict === 'SUCCESS') {
-        reservations.add(step, reservedAmounts(request.proposal, result.claims, atMs));
-      }
-      return result;
-    },
+    settle: (request, atMs) => settle(tables, settleStepOf(request), { nowMs: atMs, aheadMs: 0 }),
     releaseApproval(source, subject, atMs) {
       const known = tables.subjects.find(source, subject);
       if (known?.decisions.some(({ verdict }) => verdict === 'SUCCESS') !== true) return;
-      const amounts = reservations.of(source, subject).filter(({ untilMs }) => untilMs > atMs);
+      const counting = reservationsOf(known).filter(({ untilMs }) => untilMs > atMs);
+      const keys = counting.map(({ key }) => key);
       const named = { source, subject, version: '', of: '', by: '', message: '' };
-      releaseApproval(tables, { ...named, amounts, detail: '' }, atMs);
+      releaseApproval(tables, { ...named, keys, detail: '' }, atMs);
     },
     recordNotification: (request, atMs) => recordNotification(tables, notificationStepOf(request), atMs),
     refusal: (id) => refusals.get(id),
@@ -104,37 +95,6 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
     hasList: (source, list) => tables.lists.version(source, list) > 0,
     hasOrder: (source, subject) => tables.orders.find(source, subject, 0) !== undefined,
     close: () => connection.close(),
-  };
-}
-
-interface Reservations {
-  add(of: Pick<SettleStep, 'source' | 'subject'>, amounts: readonly CountedReservation[]): void;
-  of(source: string, subject: string): readonly CountedReservation[];
-}
-
-/** What approvals have reserved: the newest amount of each counter. The journal of a simulation doesn't say. */
-function createReservations(connection: DatabaseSync): Reservations {
-  connection.exec(
-    `CREATE TABLE reservation (
-       source TEXT, subject TEXT, key TEXT, amount TEXT, bucket_end_ms INTEGER, until_ms INTEGER,
-       PRIMARY KEY (source, subject, key)
-     ) STRICT, WITHOUT ROWID`,
-  );
-  const save = connection.prepare('INSERT OR REPLACE INTO reservation VALUES (?, ?, ?, ?, ?, ?)');
-  const find = connection.prepare('SELECT * FROM reservation WHERE source = ? AND subject = ?');
-  return {
-    add({ source, subject }, amounts) {
-      for (const { key, amount: reserved, bucketEndMs, untilMs } of amounts) {
-        save.run(source, subject, key, String(reserved), bucketEndMs, untilMs);
-      }
-    },
-    of: (source, subject) =>
-      find.all(source, subject).map((row) => ({
-        key: text(row, 'key'),
-        amount: amount(row, 'amount'),
-        bucketEndMs: integer(row, 'bucket_end_ms'),
-        untilMs: integer(row, 'until_ms'),
-      })),
   };
 }
 

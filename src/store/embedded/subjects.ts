@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
+import type { Amount } from '../../values/amount.ts';
 import type { SettleStep } from '../settle-step.ts';
 import { type NotificationCode, TXIDS_MAX } from '../store.ts';
 import { text } from './rows.ts';
@@ -39,11 +40,18 @@ const subjectRecord = z.strictObject({
   /** The scheme of its first decision that was bound to one; absent if none was. */
   scheme: z.string().optional(),
   decisions: z.array(storedDecision.readonly()).readonly(),
-  /** The keys of the counters in which it has reserved, and until when each reservation counts. */
+  /** For each counter of amounts in which it has reserved: the key, until when, the end of the bucket, the amount. */
   reserved: z
-    .array(z.tuple([z.string(), z.number()]))
+    .array(z.tuple([z.string(), z.number(), z.number(), z.string()]).readonly())
     .readonly()
     .default([]),
+  /** For each counter of values in which it has reserved: the key, and until when they count. */
+  counted: z
+    .array(z.tuple([z.string(), z.number()]).readonly())
+    .readonly()
+    .default([]),
+  /** The values that its approvals were the first to have, in the counters that count only new ones. */
+  firsts: z.array(z.string()).readonly().default([]),
   txids: z.array(z.string()).readonly().default([]),
   /** Whether an approval has used up the order that was announced for it. */
   usesOrder: z.boolean().default(false),
@@ -56,16 +64,27 @@ const subjectRecord = z.strictObject({
 
 export type StoredDecision = z.infer<typeof storedDecision>;
 export type SubjectRecord = z.infer<typeof subjectRecord>;
-/** A counter's key, and the instant from which the reserved amount no longer counts there. */
-export type Reservation = SubjectRecord['reserved'][number];
 
-/** What an approval reserved that its subject had not reserved before. */
+/** What a subject has reserved in a counter of amounts. */
+export interface Reservation {
+  readonly key: string;
+  readonly amount: Amount;
+  /** The end of the counter's bucket that has the amount. */
+  readonly bucketEndMs: number;
+  /** From this instant the amount no longer counts. */
+  readonly untilMs: number;
+}
+
+/** What an approval has changed of its subject's reservations. */
 export interface Reserved {
-  readonly counters: readonly Reservation[];
+  readonly amounts: readonly Reservation[];
+  /** The counters of values. */
+  readonly counted: SubjectRecord['counted'];
+  readonly firsts: readonly string[];
   readonly order: boolean;
 }
 
-export const NOTHING_RESERVED: Reserved = { counters: [], order: false };
+export const NOTHING_RESERVED: Reserved = { amounts: [], counted: [], firsts: [], order: false };
 
 export function createSubjects(connection: DatabaseSync): Subjects {
   const find = connection.prepare('SELECT record FROM subject WHERE source = ? AND subject = ?');
@@ -135,25 +154,40 @@ export function withDecision(
     ...(scheme === '' ? {} : { scheme }),
     decisions: [...others, decision],
     reserved: subject?.reserved ?? [],
+    counted: subject?.counted ?? [],
+    firsts: subject?.firsts ?? [],
     txids: subject?.txids ?? [],
     usesOrder: subject?.usesOrder ?? false,
   };
 }
 
-export function withReserved(subject: SubjectRecord, { counters, order }: Reserved): SubjectRecord {
+export function withReserved(
+  subject: SubjectRecord,
+  { amounts, counted, firsts, order }: Reserved,
+): SubjectRecord {
+  const moved = new Set(amounts.map(({ key }) => key));
   return {
     ...subject,
-    reserved: [...new Map([...subject.reserved, ...counters])],
+    reserved: [
+      ...subject.reserved.filter(([key]) => !moved.has(key)),
+      ...amounts.map(
+        ({ key, amount, bucketEndMs, untilMs }) => [key, untilMs, bucketEndMs, String(amount)] as const,
+      ),
+    ],
+    counted: [...new Map([...subject.counted, ...counted])],
+    firsts: [...new Set([...subject.firsts, ...firsts])],
     usesOrder: subject.usesOrder || order,
   };
 }
 
-/**
- * Whether the amount that the subject reserved in a counter still counts there. A repeat after that must be
- * checked again, or it would pass without a limit.
- */
-export function hasReserved(subject: SubjectRecord | undefined, key: string, nowMs: number): boolean {
-  return subject?.reserved.some(([reserved, untilMs]) => reserved === key && nowMs < untilMs) === true;
+/** What the subject has reserved in counters of amounts, also what no longer counts. */
+export function reservationsOf({ reserved }: Pick<SubjectRecord, 'reserved'>): readonly Reservation[] {
+  return reserved.map(([key, untilMs, bucketEndMs, units]) => ({
+    key,
+    amount: BigInt(units),
+    bucketEndMs,
+    untilMs,
+  }));
 }
 
 export function withTxid(subject: SubjectRecord, txid: string): SubjectRecord {

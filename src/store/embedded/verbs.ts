@@ -9,6 +9,7 @@ import type { Store, SubjectState } from '../store.ts';
 import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
 import type { Tables } from './tables.ts';
 import { preview } from './settle.ts';
+import { reservationsOf } from './subjects.ts';
 import { type ClockRequest, type Instant, createClockTable } from './time.ts';
 
 type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
@@ -130,8 +131,12 @@ function subjectState(
   const version = journal.newestAbout(source, subject);
   const found = subjects.find(source, subject);
   if (found === undefined) return undefined;
-  const { decisions, txids, reserved, released } = found;
+  const { decisions, txids, counted, released } = found;
   const approvals = decisions.filter(({ verdict }) => verdict === 'SUCCESS').map(({ id }) => id);
+  const reserved = [
+    ...reservationsOf(found).map(({ key, untilMs, amount }) => ({ key, untilMs, amount })),
+    ...counted.map(([key, untilMs]) => ({ key, untilMs, amount: undefined })),
+  ];
   return { nowMs, version, approvals, hasTxid: txids.length > 0, reserved, released };
 }
 

@@ -67,7 +67,7 @@ export const reservedField = (key: string): string => `r:${key}`;
 const TAIL = '0'.repeat(28);
 
 /** An amount as scripts read it. The exponent keeps most amounts short. */
-export function formatUnits(amount: Amount): string {
+function formatUnits(amount: Amount): string {
   const written = String(amount);
   return written.endsWith(TAIL) ? `${written.slice(0, -TAIL.length)}e28` : written;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { readUnits } from '../../claims/stored.ts';
 import { CountersignError } from '../../errors.ts';
 import {
   type NotificationStep,
@@ -13,20 +14,13 @@ import {
   type Decisions,
   type NotificationResult,
   type Released,
+  type Reservation,
   type SettlePreview,
   type SettleResult,
   type SubjectState,
   TXIDS_MAX,
 } from '../store.ts';
-import {
-  claimArguments,
-  claimKeys,
-  flag,
-  formatUnits,
-  readClaims,
-  permanenceCode,
-  reservedField,
-} from './claims.ts';
+import { claimArguments, claimKeys, flag, readClaims, permanenceCode, reservedField } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './journal.ts';
 import { type ExpectedCopy, type LossKind, lossKinds } from './in-force.ts';
@@ -292,12 +286,26 @@ async function readSubject(
       .filter(([verdictText]) => verdictText === 'SUCCESS')
       .map(([, , entry]) => entry),
     hasTxid: (fields.get('txids') ?? '[]') !== '[]',
-    reserved: startingWith('r:').map(([key, untilMs]) => [key, parseReply(digits, what, untilMs)] as const),
+    reserved: startingWith('r:').map(([key, kept]) => reservationOf(what, key, kept)),
     released:
       id === undefined
         ? undefined
         : releasedOf([id, fields.get('released_by') ?? '', fields.get('released_message') ?? '']),
   };
+}
+
+const units = z.string().transform((written, context) => {
+  const amount = readUnits(written);
+  if (amount === undefined) context.addIssue('not an amount');
+  return amount ?? 0n;
+});
+const keptAmount = z.tuple([digits, digits, units]);
+
+/** What the field of a counter says: see window_read in window.lua, and for values claim_marks.lua. */
+function reservationOf(what: string, key: string, kept: string): Reservation {
+  if (!kept.includes(' ')) return { key, untilMs: parseReply(digits, what, kept), amount: undefined };
+  const [untilMs, , amount] = parseReply(keptAmount, what, kept.split(' '));
+  return { key, untilMs, amount };
 }
 
 const releaseReply = z.union([
@@ -309,12 +317,12 @@ const releaseReply = z.union([
 ]);
 
 async function writeRelease(parts: RedisParts, release: ApprovalRelease): Promise<ApprovalReleased> {
-  const { source, subject, version, of, by, message, detail, amounts } = release;
+  const { source, subject, version, of, by, message, detail, keys: given } = release;
   const keys = parts.keys.of(source);
   const reply = await run(
     parts.connection,
     releaseScript,
-    [keys.control, keys.subject(subject), keys.journal, ...amounts.map(({ key }) => keys.counter(key))],
+    [keys.control, keys.subject(subject), keys.journal, ...given.map(keys.counter)],
     [
       ...journalArguments(parts),
       parts.retention.subjectsMs,
@@ -324,17 +332,12 @@ async function writeRelease(parts: RedisParts, release: ApprovalRelease): Promis
       by,
       message,
       detail,
-      ...amounts.flatMap(({ key, untilMs, bucketEndMs, amount }) => [
-        reservedField(key),
-        untilMs,
-        bucketEndMs,
-        formatUnits(amount),
-      ]),
+      ...given.map(reservedField),
     ],
   );
   const result = parseReply(releaseReply, 'a release', reply);
   if (result.outcome !== 'short') return result;
-  return { outcome: 'short', keys: result.indexes.map((index) => amounts[index]?.key ?? '') };
+  return { outcome: 'short', keys: result.indexes.map((index) => given[index] ?? '') };
 }
 
 const releasedOf = ([id, by, message]: readonly [string, string, string]): Released => ({

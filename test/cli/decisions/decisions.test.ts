@@ -346,7 +346,11 @@ describe('decisions export', () => {
     const expected = byTime.map(({ detail, claims, ...entry }) => ({
       ...entry,
       detail: z.unknown().parse(JSON.parse(detail)),
-      claims: claims.map((claim) => ('used' in claim ? { ...claim, used: formatAmount(claim.used) } : claim)),
+      claims: claims.map((claim) =>
+        'used' in claim
+          ? { ...claim, reserved: formatAmount(claim.reserved), used: formatAmount(claim.used) }
+          : claim,
+      ),
     }));
     expect(linesOf(out)).toEqual(expected);
     expect((await at.run('decisions', 'export', '--json')).out).toBe(out);

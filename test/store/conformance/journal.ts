@@ -51,7 +51,7 @@ export function describeJournal(open: OpenStore): void {
         revision: REVISION,
         of: '',
         claims: [
-          { holds: true, reserved: false, used: 0n },
+          { holds: true, reserved: 0n, used: 0n },
           { holds: false, missing: true, present: [] },
         ],
         detail: ODD_DETAIL,
@@ -65,7 +65,7 @@ export function describeJournal(open: OpenStore): void {
         type: 'repeat',
         of: idOf(result),
         claims: [
-          { holds: true, reserved: true, used: units('4.000000000000000000000000000000000001') },
+          { holds: true, reserved: units('4.000000000000000000000000000000000001'), used: 0n },
           { holds: false, missing: true, present: [] },
         ],
         detail: 'again',

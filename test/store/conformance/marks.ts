@@ -145,7 +145,7 @@ export function describeMarks(open: OpenStore): void {
       const result = await store.settle(request({ subject: 'payment:2', claims }));
       expect(claimsOf(result)).toMatchObject([
         { holds: true, markedAtMs: 0 },
-        { holds: false, reserved: false },
+        { holds: false, reserved: 0n },
       ]);
     });
 

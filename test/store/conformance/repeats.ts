@@ -41,7 +41,7 @@ export function describeRepeats(open: OpenStore): void {
           atMs: clock.nowMs,
         });
         expect(idOf(result)).not.toBe(idOf(first));
-        expect(claimsOf(result)).toEqual([{ holds: true, reserved: true, used: units('10') }]);
+        expect(claimsOf(result)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
         expect(await store.entry('shop', idOf(result))).toMatchObject({ type: 'repeat', of: idOf(first) });
       }
       expect(await usedOf(store)).toBe(units('10'));
@@ -76,7 +76,7 @@ export function describeRepeats(open: OpenStore): void {
       const again = await store.settle(request({ revision: third, claims }));
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS', code: 'APPROVED' });
       expect(idOf(again)).not.toBe(idOf(first));
-      expect(claimsOf(again)).toEqual([{ holds: true, reserved: true, used: units('10') }]);
+      expect(claimsOf(again)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
       expect(await usedOf(store, { revision: third })).toBe(units('10'));
     });
 
@@ -107,7 +107,7 @@ export function describeRepeats(open: OpenStore): void {
         code: 'RULE_REFUSED',
         of: idOf(refused),
       });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: false, used: 0n }]);
+      expect(claimsOf(result)).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store)).toBe(0n);
     });
 
@@ -250,7 +250,7 @@ export function describeRepeats(open: OpenStore): void {
       const started = await store.settle(signing({ claims }));
       expect(prepared).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(started).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
-      expect(claimsOf(started)).toEqual([{ holds: true, reserved: true, used: units('10') }]);
+      expect(claimsOf(started)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
       expect(await store.settle(signing({ claims }))).toMatchObject({
         outcome: 'repeated',
         of: idOf(started),
@@ -304,8 +304,11 @@ export function describeRepeats(open: OpenStore): void {
       const asked = request({ revision: second, claims: [old, added] });
       const result = await store.settle(asked);
       expect(result).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toMatchObject([{ reserved: true }, { reserved: false, used: 0n }]);
-      expect(claimsOf(await store.settle(asked))).toMatchObject([{ reserved: true }, { reserved: true }]);
+      expect(claimsOf(result)).toMatchObject([{ reserved: units('10') }, { reserved: 0n, used: 0n }]);
+      expect(claimsOf(await store.settle(asked))).toMatchObject([
+        { reserved: units('10') },
+        { reserved: units('10') },
+      ]);
       expect(await usedOf(store, { revision: second, key: keyOf('old') })).toBe(units('10'));
       expect(await usedOf(store, { revision: second, key: keyOf('added') })).toBe(units('10'));
     });
@@ -323,14 +326,14 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store, { revision: second, key: keyOf('added') })).toBe(units('3'));
     });
 
-    it('holds for what is reserved, even if its limit has been lowered below it', async () => {
+    it('refuses what is reserved if its limit has been lowered below it', async () => {
       const { store } = await ready(open);
       await store.settle(request({ claims: [old] }));
       await store.push(push('second', REVISION));
       const lowered = { ...old, max: units('1') };
       const result = await store.settle(request({ revision: second, claims: [lowered] }));
-      expect(result).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: true, used: units('10') }]);
+      expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(claimsOf(result)).toEqual([{ holds: false, reserved: units('10'), used: 0n }]);
     });
   });
 }

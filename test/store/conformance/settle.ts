@@ -32,7 +32,7 @@ export function describeSettle(open: OpenStore): void {
         atMs: START_MS,
         verdict: 'SUCCESS',
         code: 'APPROVED',
-        claims: [{ holds: true, reserved: false, used: 0n }],
+        claims: [{ holds: true, reserved: 0n, used: 0n }],
       });
     });
 
@@ -275,9 +275,9 @@ export function describeSettle(open: OpenStore): void {
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual([
         { holds: false, missing: true, present: [] },
-        { holds: false, reserved: false, used: 0n },
+        { holds: false, reserved: 0n, used: 0n },
         { holds: false, missing: false, present: ['c', 'a'] },
-        { holds: true, reserved: false, used: 0n },
+        { holds: true, reserved: 0n, used: 0n },
       ]);
     });
 
@@ -295,7 +295,7 @@ export function describeSettle(open: OpenStore): void {
       const { store } = await ready(open);
       const result = await store.settle(request({ approves: false, claims: [windowClaim('1', '10')] }));
       expect(result).toMatchObject({ code: 'RULE_REFUSED' });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: false, used: 0n }]);
+      expect(claimsOf(result)).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store)).toBe(0n);
     });
 

@@ -89,6 +89,34 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
     expect(differences[0]).toContain('DIFFERS');
   });
 
+  it('a store is found in which a later question rides on what was reserved before', async () => {
+    const { differences } = await faulty((store) => {
+      const approved = new Set<string>();
+      const nameOf = ({ callback: { source, kind, id } }: SettleRequest): string => `${source} ${kind}:${id}`;
+      const riding = (request: SettleRequest): SettleRequest => {
+        if (!approved.has(nameOf(request))) return request;
+        const claims = request.proposal.claims.map((claim) =>
+          claim.type === 'window'
+            ? { ...claim, max: 10n ** 60n }
+            : claim.type === 'distinct'
+              ? { ...claim, max: 1000 }
+              : claim,
+        );
+        return { ...request, proposal: { ...request.proposal, claims } };
+      };
+      return {
+        preview: (request) => store.preview(riding(request)),
+        async settle(request) {
+          const result = await store.settle(riding(request));
+          if ('verdict' in result && result.verdict === 'SUCCESS') approved.add(nameOf(request));
+          return result;
+        },
+      };
+    });
+    expect(differences.length).toBeGreaterThan(0);
+    expect(differences[0]).toContain('DIFFERS');
+  });
+
   it('a store is found that counts each source of a group apart', async () => {
     const apart = (request: SettleRequest): SettleRequest => {
       const { callback, proposal } = request;
@@ -115,7 +143,7 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
 
   it('a store is found that gives nothing back of a released approval', async () => {
     const { differences } = await faulty((store) => ({
-      releaseApproval: (release) => store.releaseApproval({ ...release, amounts: [] }),
+      releaseApproval: (release) => store.releaseApproval({ ...release, keys: [] }),
     }));
     expect(differences.length).toBeGreaterThan(0);
     expect(differences[0]).toContain('released');

@@ -8,15 +8,9 @@ interface Charged {
 }
 
 /**
- * A rolling window may count what it holds for one of its 60 parts too long, and so not charge a subject
- * again before.
- */
-const PARTS = 60;
-
-/**
  * Works out anew, from the times and amounts of the approvals alone, whether any window of a limit's length,
- * wherever it begins, held more than the limit that was in force at the last approval in it. A subject is
- * charged once, and again only if it is approved after all that it had reserved counts no more.
+ * wherever it begins, held more than the limit that was in force at the last approval in it. Every approval counts
+ * in the windows in which it is given; a subject counts once in a window, at its latest approval.
  *
  * Both ends belong to a window: instants are whole milliseconds, and what lies `lengthMs` apart by them may
  * have been less.
@@ -25,8 +19,8 @@ export const withinLimits: Invariant = {
   name: 'no window is over its limit',
   check({ approved, acts }) {
     const limits = new Map(acts.flatMap((act) => (act.type === 'push' ? [[act.revision, act.limits]] : [])));
-    const counters = new Map<string, Charged[]>();
-    const lastCharged = new Map<string, number>();
+    /** By counter and subject, the latest. */
+    const counters = new Map<string, Map<string, Charged>>();
     const broken: string[] = [];
     let checked = 0;
     for (const each of approved.filter(({ entry }) => entry.type !== 'notice')) {
@@ -36,16 +30,12 @@ export const withinLimits: Invariant = {
         const limit = inForce?.[charge.limit];
         if (limit === undefined) continue;
         const { atMs, subject, source } = each.entry;
-        const who = `${charge.counter} ${source} ${subject}`;
-        const againAfterMs = limit.lengthMs + Math.ceil(limit.lengthMs / PARTS);
-        if (atMs - (lastCharged.get(who) ?? -Infinity) <= againAfterMs) continue;
-        lastCharged.set(who, atMs);
         checked += 1;
-        const charges = counters.get(charge.counter) ?? [];
-        charges.push({ atMs, amount: charge.amount });
-        const within = charges.filter((other) => other.atMs >= atMs - limit.lengthMs);
-        counters.set(charge.counter, within);
-        const said = over(each, within, limit);
+        const charges = counters.get(charge.counter) ?? new Map<string, Charged>();
+        charges.set(`${source} ${subject}`, { atMs, amount: charge.amount });
+        counters.set(charge.counter, charges);
+        for (const [who, other] of charges) if (other.atMs < atMs - limit.lengthMs) charges.delete(who);
+        const said = over(each, [...charges.values()], limit);
         if (said !== undefined) broken.push(`${charge.counter}: ${said}`);
       }
     }

@@ -232,6 +232,30 @@ function randomTable(random: Random): Readonly<Record<string, string>> {
   );
 }
 
+/** The same policies with other maximums, on the same counts. */
+export function withOtherLimits(random: Random, policies: readonly Policy[]): readonly Policy[] {
+  const other = (entry: Entry): Entry => {
+    if ('any' in entry) return { ...entry, any: entry.any.map(other) };
+    if ('all' in entry) return { ...entry, all: entry.all.map(other) };
+    const { rule } = entry;
+    if (rule.name === 'window-limit') return { ...entry, rule: { ...rule, max: otherMax(random, rule.max) } };
+    if (rule.name === 'value-window') return { ...entry, rule: { ...rule, max: random.pick(LIMITS) } };
+    if (rule.name === 'velocity-limit') {
+      return { ...entry, rule: { ...rule, max: random.pick(['1', '2', '3']) } };
+    }
+    return rule.name === 'distinct-limit' ? { ...entry, rule: { ...rule, max: 1 + random.below(2) } } : entry;
+  };
+  return policies.map((policy) => ({ ...policy, rules: policy.rules.map(other) }));
+}
+
+function otherMax(
+  random: Random,
+  max: string | Readonly<Record<string, string>>,
+): string | Readonly<Record<string, string>> {
+  if (typeof max === 'string') return random.pick(LIMITS);
+  return Object.fromEntries(Object.keys(max).map((asset) => [asset, random.pick(LIMITS)]));
+}
+
 // ---- the same as a file ----
 
 /** The policies of one file. */
@@ -338,6 +362,12 @@ export interface Asked {
 
 export function randomCallback(random: Random, id: string): Asked {
   return random.pick([randomPayment, randomTransfer, randomTransaction])(random, id);
+}
+
+/** The callback again; a co-signer's may ask the other question about the same operation. */
+export function askedAgain(random: Random, { facts, wire }: Asked): Asked {
+  if (!('type' in wire)) return { facts, wire };
+  return { facts, wire: { ...wire, type: random.pick(['sign_prepare', 'sign_start']) } };
 }
 
 function randomPayment(random: Random, id: string): Asked {

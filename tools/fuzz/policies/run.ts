@@ -31,10 +31,12 @@ import {
 import {
   ASSETS,
   type Asked,
+  askedAgain,
   randomCallback,
   randomListed,
   randomPolicies,
   randomPrice,
+  withOtherLimits,
   writtenPolicies,
 } from './generate.ts';
 
@@ -85,7 +87,11 @@ const groupOf = (source: string): string | undefined => {
 const TICKS = 60;
 const START_MS = Date.UTC(2026, 2, 2, 9, 0);
 const DIFFERENCES_MAX = 5;
-const STEPS_MS = [0, 1000, 60_000, 300_000, 600_000, 3_600_000, 20_000_000] as const;
+/** Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval. */
+const STEPS_MS = [
+  0, 0, 0, 1000, 60_000, 300_000, 599_999, 600_000, 609_999, 610_000, 3_599_999, 3_600_000, 3_659_999,
+  3_660_000, 20_000_000,
+] as const;
 
 export async function run(options: RunOptions): Promise<Tally> {
   const tally: Tally = { steps: 0, rounds: 0, approved: 0, again: 0, lifted: 0, differences: [] };
@@ -115,7 +121,7 @@ interface Lane {
 async function runRound(options: RunOptions, round: number, tally: Tally): Promise<void> {
   const { seed, open } = options;
   const random = randomOf(Math.imul(seed, 65_537) + round);
-  const { policies, release } = validPolicies(random);
+  let { policies, release } = validPolicies(random);
   let nowMs = START_MS;
   const stores = await open(() => nowMs);
   const groups = new Map<string, Counts>();
@@ -140,6 +146,17 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
     const prices = new Map<string, { readonly price: bigint; readonly asOfMs: number }>();
     for (let tick = 0; tick < TICKS; tick++) {
       nowMs += random.pick(STEPS_MS);
+      if (tick === TICKS / 2) {
+        const expected = release.revision;
+        const other = compiledPolicies(withOtherLimits(random, policies));
+        if (other !== undefined && other.release.revision !== expected) {
+          ({ policies, release } = other);
+          const push = { ...documentOf(release), expected, by: 'fuzz', message: '' };
+          await Promise.all(stores.map(({ store }) => store.push(push)));
+          await Promise.all(deciders.map(({ refresh }) => refresh()));
+          for (const { history } of lanes) history.push(`${nowMs} pushed\n${writtenPolicies(policies)}`);
+        }
+      }
       if (tick === 0 || random.oneIn(8)) {
         const { symbol, price } = randomPrice(random);
         prices.set(symbol, { price: units(price), asOfMs: nowMs });
@@ -173,15 +190,27 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
 }
 
 /** Random policies that are no fault. */
-function validPolicies(random: Random): { readonly policies: readonly Policy[]; readonly release: Release } {
+function validPolicies(random: Random): Compiled {
   for (;;) {
-    const policies = randomPolicies(random);
-    const files = { 'assets.yaml': ASSETS, 'policies.yaml': writtenPolicies(policies) };
-    const written = Object.entries(files).map(([name, text]) => ({ name, text }));
-    const compiled = readPolicyFiles(written, () => undefined);
-    if (compiled.ok) return { policies, release: compiled.release };
+    const found = compiledPolicies(randomPolicies(random));
+    if (found !== undefined) return found;
   }
 }
+
+interface Compiled {
+  readonly policies: readonly Policy[];
+  readonly release: Release;
+}
+
+/** Undefined if the policies are a fault. */
+function compiledPolicies(policies: readonly Policy[]): Compiled | undefined {
+  const files = { 'assets.yaml': ASSETS, 'policies.yaml': writtenPolicies(policies) };
+  const written = Object.entries(files).map(([name, text]) => ({ name, text }));
+  const compiled = readPolicyFiles(written, () => undefined);
+  return compiled.ok ? { policies, release: compiled.release } : undefined;
+}
+
+const documentOf = ({ revision, document }: Release) => ({ revision, document });
 
 interface Step {
   readonly lane: Lane;
@@ -226,7 +255,7 @@ async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: St
   }
   if (random.oneIn(6)) await liftLockout({ lane, nowMs, stores, tally });
   const before = random.oneIn(3) ? anyOf(random, asked) : undefined;
-  const one = before ?? randomCallback(random, `${source}-${tick}`);
+  const one = before === undefined ? randomCallback(random, `${source}-${tick}`) : askedAgain(random, before);
   if (before === undefined) asked.push(one);
   else tally.again++;
   const decided = decide(policies, one.facts, ledger, nowMs);
@@ -308,8 +337,7 @@ interface Decider {
 /** Decides on a store as the service does, once a callback is authentic. */
 async function decider({ store }: OpenStore, release: Release, clock: () => number): Promise<Decider> {
   await store.register(SOURCES);
-  const { revision, document } = release;
-  await store.push({ revision, document, expected: '', by: 'fuzz', message: '' });
+  await store.push({ ...documentOf(release), expected: '', by: 'fuzz', message: '' });
   const policies = createFollower({ store, pollMs: 3_600_000, clock });
   await policies.refresh();
   const ask: DecideParts['ask'] = () => Promise.reject(new Error('no rule here asks anybody'));

@@ -151,7 +151,8 @@ interface Left {
 /** What the approvals of a source, or of a group of sources, have left. */
 export class Counts {
   #left: Left[] = [];
-  readonly #firsts = new Map<string, number>();
+  /** By mark, its first approval. */
+  readonly #firsts = new Map<string, { readonly atMs: number; readonly subject: string }>();
 
   counting(key: string, atMs: number): readonly Left[] {
     return this.#left.filter((each) => each.key === key && atMs < each.untilMs);
@@ -161,12 +162,24 @@ export class Counts {
     this.#left.push(left);
   }
 
-  firstMs(mark: string): number | undefined {
-    return this.#firsts.get(mark);
+  /** A subject counts once, at its latest approval: what it left in a sum before does not count any more. */
+  forget(key: string, subject: string): void {
+    this.#left = this.#left.filter(
+      (each) => each.key !== key || each.subject !== subject || each.value !== '',
+    );
   }
 
-  mark(mark: string, atMs: number): void {
-    if (!this.#firsts.has(mark)) this.#firsts.set(mark, atMs);
+  firstMs(mark: string): number | undefined {
+    return this.#firsts.get(mark)?.atMs;
+  }
+
+  /** Whether no other subject had it before. */
+  isNew(mark: string, subject: string): boolean {
+    return (this.#firsts.get(mark)?.subject ?? subject) === subject;
+  }
+
+  mark(mark: string, subject: string, atMs: number): void {
+    if (!this.#firsts.has(mark)) this.#firsts.set(mark, { atMs, subject });
   }
 
   /** Sums are given back. Values stay counted, because other approvals may count them as well. */
@@ -737,7 +750,6 @@ export function countRefusal({ counting }: Decided, facts: Facts, ledger: Ledger
 }
 
 type Found = Exclude<Need, { readonly kind: 'one' | 'broken' | 'lockout' }>;
-type CountNeed = Extract<Need, { readonly kind: 'sum' | 'distinct' }>;
 
 /** What is found for a need. `number`: of the alternative that is taken; 0 if it does not hold. */
 interface Result {
@@ -761,7 +773,7 @@ class Search {
 
   find(need: Need): Result {
     const before = this.#broken;
-    const number = this.#find(need, false);
+    const number = this.#find(need);
     const isBroken = this.#broken > before || (need.kind === 'one' && need.broken);
     return { number, counts: number === 0 && !isBroken };
   }
@@ -770,9 +782,9 @@ class Search {
    * Of alternatives, the first that holds is taken, and its number returned. Everything else is taken whether it
    * holds or not. Returns 0 for what does not hold.
    */
-  #find(need: Need, isAlternative: boolean): number {
+  #find(need: Need): number {
     if (need.kind === 'broken') {
-      const number = this.#find(need.need, isAlternative);
+      const number = this.#find(need.need);
       if (number === 0) this.#broken++;
       return number;
     }
@@ -784,7 +796,7 @@ class Search {
       return isLocked ? 0 : 1;
     }
     if (need.kind !== 'one') {
-      const holds = this.#holds(need, isAlternative);
+      const holds = this.#holds(need);
       const lacksList =
         (need.kind === 'listed' || need.kind === 'aged') && !this.#case.ledger.lists.has(need.list);
       if (lacksList) this.#broken++;
@@ -793,20 +805,20 @@ class Search {
     }
     const taken = need.alternatives.find((alternative) => {
       const before = this.#taken.length;
-      const holds = alternative.needs.every((each) => this.#find(each, true) > 0);
+      const holds = alternative.needs.every((each) => this.#find(each) > 0);
       if (!holds) this.#taken.length = before;
       return holds;
     });
     return taken?.number ?? 0;
   }
 
-  #holds(need: Found, isAlternative: boolean): boolean {
+  #holds(need: Found): boolean {
     const { ledger, atMs } = this.#case;
     switch (need.kind) {
       case 'sum': {
-        const counting = need.counts.counting(need.key, atMs);
-        const before = counting.reduce((sum, { amount }) => sum + amount, 0n) + this.#asked(need);
-        if (this.#hasReserved(need)) return !isAlternative || before <= need.max;
+        const own = subjectOf(this.#case.facts);
+        const others = need.counts.counting(need.key, atMs).filter(({ subject }) => subject !== own);
+        const before = others.reduce((sum, { amount }) => sum + amount, this.#asked(need));
         return before + need.amount <= need.max;
       }
       case 'listed': {
@@ -820,37 +832,28 @@ class Search {
       case 'known':
         return need.isLittle || (need.counts.firstMs(need.mark) ?? Infinity) + need.forMs <= atMs;
       case 'distinct': {
-        const { known, counted } = this.#distinct(need);
-        const further = need.values.length - known.length;
-        if (further === 0 && need.marks !== undefined) return true;
-        if (further === 0 && !isAlternative && this.#hasReserved(need)) return true;
-        return counted.size + further <= need.max;
+        const counted = new Set(need.counts.counting(need.key, atMs).map(({ value }) => value));
+        const counting = this.#counting(need);
+        const all = new Set([...counted, ...counting]);
+        return counting.length === 0 || all.size <= need.max;
       }
       default:
         throw new TypeError('no such need');
     }
   }
 
-  #distinct({ counts, key, values, marks }: Extract<Need, { readonly kind: 'distinct' }>) {
-    const counted = new Set(counts.counting(key, this.#case.atMs).map(({ value }) => value));
-    const known = values.filter((value, at) =>
-      marks === undefined ? counted.has(value) : counts.firstMs(marks[at] ?? '') !== undefined,
-    );
-    return { known, counted };
+  /** The values that count: all, or with `only: new` those that no other operation had before. */
+  #counting({ counts, values, marks }: Extract<Need, { readonly kind: 'distinct' }>): readonly string[] {
+    const subject = subjectOf(this.#case.facts);
+    return values.filter((_, at) => marks === undefined || counts.isNew(marks[at] ?? '', subject));
   }
 
   /** What the callback's other needs ask of the same count. */
-  #asked(of: CountNeed): bigint {
+  #asked(of: Extract<Need, { readonly kind: 'sum' }>): bigint {
     return this.#taken.reduce(
-      (sum, need) =>
-        need.kind === 'sum' && need.key === of.key && !this.#hasReserved(of) ? sum + need.amount : sum,
+      (sum, need) => (need.kind === 'sum' && need.key === of.key ? sum + need.amount : sum),
       0n,
     );
-  }
-
-  #hasReserved({ counts, key }: CountNeed): boolean {
-    const { facts, atMs } = this.#case;
-    return counts.counting(key, atMs).some(({ subject }) => subject === subjectOf(facts));
   }
 
   reserve(): void {
@@ -859,25 +862,23 @@ class Search {
     const marks: { readonly counts: Counts; readonly mark: string }[] = [];
     for (const need of this.#taken) {
       if (need.kind === 'known') marks.push(need);
-      if (need.kind === 'sum' && !this.#hasReserved(need)) {
+      if (need.kind === 'sum') {
         left.push({ ...need, value: '', untilMs: untilMs(need.counting, atMs, false) });
       }
       if (need.kind === 'distinct') {
         const { counts, key } = need;
         marks.push(...(need.marks ?? []).map((mark) => ({ counts, mark })));
-        const { known } = this.#distinct(need);
-        if (known.length === need.values.length && this.#hasReserved(need)) continue;
-        const added =
-          need.marks === undefined ? need.values : need.values.filter((value) => !known.includes(value));
         const until = untilMs(need.counting, atMs, true);
-        left.push(...added.map((value) => ({ counts, key, amount: 0n, value, untilMs: until })));
+        const values = this.#counting(need);
+        left.push(...values.map((value) => ({ counts, key, amount: 0n, value, untilMs: until })));
       }
     }
     const subject = subjectOf(facts);
+    for (const { counts, key, value } of left) if (value === '') counts.forget(key, subject);
     for (const { counts, key, amount, value, untilMs: until } of left) {
       counts.leave({ key, amount, value, untilMs: until, subject, atMs });
     }
-    for (const { counts, mark } of marks) counts.mark(mark, atMs);
+    for (const { counts, mark } of marks) counts.mark(mark, subject, atMs);
   }
 }
 

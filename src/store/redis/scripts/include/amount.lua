@@ -16,12 +16,13 @@ local function amount_of(digits)
   return digits == '0' and 0 or digits
 end
 
--- Returns the amount of any text: digits, of which 28 trailing zeros may be written as `e28`.
+-- Returns the amount of any text: digits, of which zeros at the end may be written as an exponent, such as `e28`.
 local function amount_read(text)
   local digits, zeros = string.match(text, '^(%d+)(.*)$')
   if zeros == '' then return amount_of(digits) end
-  if zeros ~= 'e28' then error('not an amount: ' .. text) end
-  return #digits > SHORT_DIGITS and digits .. TAIL or tonumber(digits)
+  if zeros == 'e28' then return #digits > SHORT_DIGITS and digits .. TAIL or tonumber(digits) end
+  local count = tonumber(string.match(zeros or '', '^e(%d%d?)$') or error('not an amount: ' .. text))
+  return amount_of(digits .. string.rep('0', count))
 end
 
 -- Returns the digits of an amount.

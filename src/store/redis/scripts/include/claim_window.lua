@@ -1,8 +1,7 @@
 --- @include window
 
--- window: a counter has room for an amount. Header: the field in which the subject keeps until when its
--- reservation counts, amount, maximum, length ms, bucket ms (0 for a calendar period), end of a calendar
--- period in ms.
+-- window: a counter has room for an amount. Header: the field in which the subject keeps what it has reserved there
+-- (see window_read), amount, maximum, length ms, bucket ms (0 for a calendar period), end of a calendar period in ms.
 function CLAIM_KINDS.window()
   local kind, windows = { plain = true }, {}
 
@@ -18,32 +17,29 @@ function CLAIM_KINDS.window()
   end
 
   function kind.check(claim, step)
-    local window = windows[claim.key] or window_read(claim.key, step.now, claim.length_ms)
+    local window = windows[claim.key] or window_read(claim.key, claim.known, step.now, claim.length_ms)
     if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
     windows[claim.key], claim.window = window, window
-    claim.reserved = tonumber(claim.known or '0') > step.now
     local used = window.requested
-    if claim.reserved then
-      -- What the subject reserved may come from another alternative with a higher limit.
-      claim.holds = not claim.optional or amount_at_most(used, claim.max)
-    else
-      window.requested = amount_add(used, claim.amount)
-      claim.holds = amount_at_most(window.requested, claim.max)
-    end
-    return { 'w', '0', claim.reserved and '1' or '0', amount_short(used) }
+    window.requested, window.claims = amount_add(used, claim.amount), window.claims + 1
+    claim.holds = amount_at_most(window.requested, claim.max)
+    return { 'w', '0', amount_short(window.own), amount_short(used) }
   end
 
   function kind.undo(claim)
-    if not claim.reserved then claim.window.requested = amount_subtract(claim.window.requested, claim.amount) end
+    local window = claim.window
+    window.requested, window.claims = amount_subtract(window.requested, claim.amount), window.claims - 1
   end
 
-  -- Adds the amount to the counter, unless the subject has reserved it. The reservation ends with the window:
-  -- otherwise a repeat after it would be approved without a limit.
+  -- Reserves what all claims on the counter ask for, in place of what the subject has reserved there.
   function kind.reserve(claim, step, fields)
-    if claim.reserved then return end
-    window_add(claim.window, claim.amount, claim.ends, step.clock)
+    local window = claim.window
+    if window.is_moved then return end
+    window.is_moved = true
+    local kept = window_move(window, claim.ends, step.clock)
+    if not kept then return end
     fields[#fields + 1] = claim.remembered
-    fields[#fields + 1] = ms(claim.window.ends + claim.length_ms)
+    fields[#fields + 1] = kept
   end
 
   return kind

@@ -37,8 +37,8 @@ while key_at <= #KEYS do
   -- With all fields of a window from the start, because a table that grows is reallocated.
   local claim = {
     kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', refusal = refusal,
-    uncounted = failed == '1', holds = false, remembered = false, known = false, reserved = false,
-    amount = false, max = false, length_ms = false, ends = false, window = false,
+    uncounted = failed == '1', holds = false, remembered = false, known = false, amount = false, max = false,
+    length_ms = false, ends = false, window = false,
   }
   local keys
   at, keys = kind.read(claim, header, rest, at + 1, step)

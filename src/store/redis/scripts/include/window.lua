@@ -31,64 +31,85 @@ local function window_drop(window)
   end
 end
 
--- Reads the counter and writes nothing. `requested` is the total plus the amounts that earlier claims of this
--- settle requested.
-local function window_read(key, now, length_ms)
+-- Finds what the subject has reserved, unless it no longer counts. Nothing of a bucket that does not hold it is the
+-- subject's.
+local function window_own(window, known, now)
+  local until_ms, number, amount = string.match(known, '^(%d+) (%d+) (%w+)$')
+  if not until_ms then error('reservation that can\'t be read: ' .. known) end
+  local index = tonumber(number)
+  if tonumber(until_ms) <= now or index < window.first or index > window.last then return end
+  local ends, sum = window.ends, window.sum
+  if index < window.last then ends, sum = window_bucket(window.key, index) end
+  local own = amount_read(amount)
+  if ms(ends + window.length_ms) ~= until_ms or not amount_at_most(own, sum) then return end
+  window.own, window.own_index, window.own_ends, window.own_sum = own, index, ends, sum
+  window.requested = amount_subtract(window.total, own)
+end
+
+-- Reads the counter and writes nothing. `known` is what the subject has reserved there: until when in ms, the number of
+-- its bucket, and the amount, with blanks between. `own` is the amount, as far as the window counts it, and
+-- `own_index` its bucket. `requested` is the rest of the total, plus the amounts that claims of this settle request.
+-- `claims` is how many do.
+local function window_read(key, known, now, length_ms)
+  local window = { key = key, length_ms = length_ms, expired = {}, own = 0, own_index = false, claims = 0 }
   local head = redis.call('HGET', key, 'head')
   if not head then
     -- A counter without its head must not count as empty.
     if redis.call('EXISTS', key) == 1 then error('counter without its head: ' .. key) end
-    return {
-      key = key, length_ms = length_ms, expired = {}, total = 0, first = 1, last = 0, ends = 0, sum = 0,
-      oldest = 0, requested = 0, new = true,
-    }
+    -- The numbers of a counter begin with the time. So a bucket never has the number of one that was deleted with its
+    -- counter: there are fewer buckets than milliseconds.
+    window.total, window.requested, window.first, window.last = 0, 0, now, now - 1
+    window.ends, window.sum, window.oldest, window.new = 0, 0, 0, true
+    return window
   end
   local total, span, first, last, ends, sum, oldest =
     string.match(head, '^(%d+) ((%d+) (%d+) (%d+)) (%d+) (%d+)$')
   if not total then error('counter without a head that can be read: ' .. key) end
-  local window = {
-    key = key, length_ms = length_ms, expired = {}, total = amount_of(total), span = span,
-    first = tonumber(first), last = tonumber(last), ends = tonumber(ends), sum = amount_of(sum),
-    oldest = tonumber(oldest), requested = 0,
-  }
+  window.total, window.span, window.first, window.last = amount_of(total), span, tonumber(first), tonumber(last)
+  window.ends, window.sum, window.oldest = tonumber(ends), amount_of(sum), tonumber(oldest)
   while window.first <= window.last and window.oldest <= now - length_ms do window_drop(window) end
   window.requested = window.total
+  if known then window_own(window, known, now) end
   return window
 end
 
--- Adds an amount in the bucket that ends at `ends`, and writes `requested` as the total: all amounts of a
--- settle are granted, or none. If the last bucket ends later, because buckets were longer before, it gets the
--- amount, which then counts longer than necessary.
-local function window_add(window, amount, ends, clock)
-  local key, begins, closed, closed_text = window.key, window.ends < ends, nil, nil
+-- Reserves `requested`, less what others have reserved, in the bucket that ends at `ends`, in place of what the subject
+-- has reserved: all amounts of a settle are granted, or none. If the last bucket ends later, because the time of
+-- another source of the group is ahead, it gets the amount, which then counts longer than necessary. Returns what the
+-- subject keeps; nothing if it has reserved the same there.
+local function window_move(window, ends, clock)
+  local key, begins = window.key, window.ends < ends
+  local asked = amount_subtract(window.requested, amount_subtract(window.total, window.own))
+  if window.own_index == window.last and not begins and asked == window.own then return nil end
+  local fields = {}
+  if window.own_index == window.last then
+    window.sum = amount_subtract(window.sum, window.own)
+  elseif window.own_index then
+    fields[1], fields[2] = ms(window.own_index),
+      ms(window.own_ends) .. '|' .. amount_text(amount_subtract(window.own_sum, window.own))
+  end
   if begins then
     if window.first <= window.last then
-      closed, closed_text = ms(window.last), ms(window.ends) .. '|' .. amount_text(window.sum)
+      fields[#fields + 1] = ms(window.last)
+      fields[#fields + 1] = ms(window.ends) .. '|' .. amount_text(window.sum)
     else
       window.oldest = ends
     end
-    window.last, window.ends, window.sum, window.span = window.last + 1, ends, amount, nil
+    window.last, window.ends, window.sum, window.span = window.last + 1, ends, asked, nil
   else
-    window.sum = amount_add(window.sum, amount)
+    window.sum = amount_add(window.sum, asked)
   end
   window.span = window.span or ms(window.first) .. ' ' .. ms(window.last) .. ' ' .. ms(window.ends)
-  local head = amount_text(window.requested) .. ' ' .. window.span .. ' ' .. amount_text(window.sum)
-    .. ' ' .. ms(window.oldest)
-  if closed then
-    redis.call('HSET', key, 'head', head, closed, closed_text)
-  else
-    redis.call('HSET', key, 'head', head)
+  redis.call('HSET', key, 'head', amount_text(window.requested) .. ' ' .. window.span .. ' '
+    .. amount_text(window.sum) .. ' ' .. ms(window.oldest), unpack(fields))
+  if #window.expired > 0 then redis.call('HDEL', key, unpack(window.expired)) end
+  if begins then
+    local lives_ms = ms(window.ends + window.length_ms - clock + EXPIRY_SLACK_MS)
+    if window.new then
+      redis.call('PEXPIRE', key, lives_ms)
+    else
+      redis.call('PEXPIRE', key, lives_ms, 'GT')
+    end
   end
-  if #window.expired > 0 then
-    redis.call('HDEL', key, unpack(window.expired))
-    window.expired = {}
-  end
-  if not begins then return end
-  local lives_ms = ms(window.ends + window.length_ms - clock + EXPIRY_SLACK_MS)
-  if window.new then
-    redis.call('PEXPIRE', key, lives_ms)
-  else
-    redis.call('PEXPIRE', key, lives_ms, 'GT')
-  end
-  window.new = false
+  return ms(window.ends + window.length_ms) .. ' ' .. ms(window.last) .. ' ' .. amount_short(asked)
 end

@@ -1,36 +1,29 @@
 --- @include window
 
--- Finds the bucket that ends at `ends`: its counter's head, its number and its sum. Returns nil without it.
-local function window_find(key, ends)
+-- Finds the bucket with a number, if it holds an amount: its counter's head, and its sum. Otherwise returns nil.
+local function window_find(key, number, amount)
   local head = redis.call('HGET', key, 'head')
   if not head then return nil end
   local total, first, last, last_ends, sum, rest = string.match(head, '^(%d+) (%d+) (%d+) (%d+) (%d+)( %d+)$')
   if not total then error('counter without a head that can be read: ' .. key) end
+  local index = tonumber(number)
+  if index < tonumber(first) or index > tonumber(last) then return nil end
   local bucket = {
-    key = key, total = amount_of(total), first = first, last = last, last_ends = last_ends,
-    last_sum = sum, rest = rest,
+    key = key, number = number, amount = amount, total = amount_of(total), first = first, last = last,
+    last_ends = last_ends, last_sum = sum, rest = rest, ends = tonumber(last_ends), sum = amount_of(sum),
   }
-  for index = tonumber(last), tonumber(first), -1 do
-    local found, found_sum = tonumber(last_ends), amount_of(sum)
-    if index < tonumber(last) then found, found_sum = window_bucket(key, index) end
-    if found < ends then return nil end
-    if found == ends then
-      bucket.index, bucket.sum = ms(index), found_sum
-      return bucket
-    end
-  end
+  if number ~= last then bucket.ends, bucket.sum = window_bucket(key, index) end
+  return amount_at_most(amount, bucket.sum) and bucket or nil
 end
 
--- Takes an amount out of a bucket that holds it.
-local function window_give_back(bucket, amount)
-  local left = amount_text(amount_subtract(bucket.sum, amount))
-  local last_sum = bucket.last_sum
-  if bucket.index == bucket.last then
+-- Takes the amount out of the bucket.
+local function window_give_back(bucket)
+  local left, last_sum = amount_text(amount_subtract(bucket.sum, bucket.amount)), bucket.last_sum
+  if bucket.number == bucket.last then
     last_sum = left
   else
-    local ends = string.match(redis.call('HGET', bucket.key, bucket.index), '^%d+')
-    redis.call('HSET', bucket.key, bucket.index, ends .. '|' .. left)
+    redis.call('HSET', bucket.key, bucket.number, ms(bucket.ends) .. '|' .. left)
   end
-  redis.call('HSET', bucket.key, 'head', amount_text(amount_subtract(bucket.total, amount)) .. ' '
+  redis.call('HSET', bucket.key, 'head', amount_text(amount_subtract(bucket.total, bucket.amount)) .. ' '
     .. bucket.first .. ' ' .. bucket.last .. ' ' .. bucket.last_ends .. ' ' .. last_sum .. bucket.rest)
 end
