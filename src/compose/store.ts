@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { CountersignError } from '../errors.ts';
 import { storeAddress } from '../settings/store.ts';
 import type { Settings, StoreSettings } from '../settings/schema.ts';
@@ -75,8 +75,7 @@ export function groupsOf({ sources }: Pick<Settings, 'sources'>): ReadonlyMap<st
 export function missingStoreFile({ url }: StoreSettings): string | undefined {
   const address = storeAddress(url);
   if (address?.kind !== 'embedded') return undefined;
-  const { size } = statSync(address.path, { throwIfNoEntry: false }) ?? { size: 0 };
-  return size === 0 ? address.path : undefined;
+  return existsSync(address.path) ? undefined : address.path;
 }
 
 type RedisAddress = Exclude<NonNullable<ReturnType<typeof storeAddress>>, { kind: 'embedded' }>;

@@ -4,7 +4,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { ExitCode } from '../../src/cli/command.ts';
 import { runProgram } from '../../src/cli/program.ts';
 import type { Terminal } from '../../src/cli/session.ts';
-import { openDatabase } from '../../src/store/embedded/database.ts';
+import { closeDatabase, openDatabase } from '../../src/store/embedded/database.ts';
 import { type TestServiceOptions, writeServiceFolder } from '../service.ts';
 
 /** Where the settable clock of these tests stands. */
@@ -65,7 +65,7 @@ export function place(
 ): Place {
   const folder = writeServiceFolder(options);
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  if (begun && options.redis === undefined) openDatabase(join(folder, 'store.db')).connection.close();
+  if (begun && options.redis === undefined) closeDatabase(openDatabase(join(folder, 'store.db')));
   return placeIn(folder);
 }
 

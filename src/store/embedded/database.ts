@@ -1,9 +1,21 @@
-import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { pathToFileURL } from 'node:url';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { type LockWait, SERVICE_WAIT, createBegin } from './lock.ts';
+import { type LockWait, SERVICE_WAIT, createPause } from './lock.ts';
 import { integer } from './rows.ts';
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION } from './schema.ts';
 import { storeError } from './sqlite-errors.ts';
@@ -34,7 +46,8 @@ export interface OpenOptions {
  * Opens a file. With `create`, a missing file is created with its
  * folders. A commit is on disk when it returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path
  * that is no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT for a file that is no database of this
- * program, and STORE_UNSAFE if another version wrote it or its file system can't share it safely.
+ * program, and STORE_UNSAFE if its log or its tables are missing, another version wrote it, or its file system
+ * can't share it safely. Close it with {@link closeDatabase}.
  */
 export function openDatabase(
   path: string,
@@ -50,13 +63,13 @@ export function openDatabase(
   const file = resolve(path);
   let connection: DatabaseSync | undefined;
   try {
-    if (create) expectNoLostLog(file);
-    else expectExisting(file);
+    if (!create) expectExisting(file);
+    else if (!existsSync(file)) createStoreFile(file);
+    expectLog(file);
     const before = identityOf(file);
-    connection = new DatabaseSync(uriOf(file, create), { timeout: lockWait.waitMs });
-    schemaVersionOf(file, connection);
+    connection = new DatabaseSync(uriOf(file), { timeout: lockWait.waitMs });
+    expectTables(file, connection);
     setPragmas(file, connection, cacheKib);
-    createTables(file, connection, lockWait);
     const identity = identityOf(file);
     if (before[0] !== undefined && before[0] !== identity[0]) {
       throw storeMissing(file, 'was replaced while it was opened');
@@ -69,10 +82,73 @@ export function openDatabase(
 }
 
 /** With the mode in the URI, SQLite doesn't create a file that was deleted after the check. */
-function uriOf(file: string, create: boolean): URL {
+function uriOf(file: string): URL {
   const uri = pathToFileURL(file);
-  uri.searchParams.set('mode', create ? 'rwc' : 'rw');
+  uri.searchParams.set('mode', 'rw');
   return uri;
+}
+
+/**
+ * Closes a connection. If no other connection uses the file, it is complete afterwards without a log, and its
+ * header says so: see expectLog. The file keeps the mode of the log if it was replaced meanwhile.
+ */
+export function closeDatabase({ file, connection, identity }: Database): void {
+  if (!connection.isOpen) return;
+  const isSame = (): boolean => identityOf(file)[0] === identity[0];
+  if (isSame()) leaveLog(connection);
+  connection.close();
+  // Two that close at the same moment keep each other from leaving the log, but the second one deletes it.
+  if (!existsSync(file) || !isSame() || existsSync(logOf(file)) || !needsLog(file)) return;
+  const last = new DatabaseSync(uriOf(file));
+  leaveLog(last);
+  last.close();
+}
+
+/** Moves the log into the file and ends its mode. Does nothing while other connections use the file. */
+function leaveLog(connection: DatabaseSync): void {
+  try {
+    connection.exec('PRAGMA busy_timeout = 0; PRAGMA journal_mode = DELETE');
+  } catch {
+    // Another connection is open, or the disk fails. Then the log stays beside the file.
+  }
+}
+
+/**
+ * Creates the store with its tables under another name, so that no file without tables is ever at the path. If
+ * another process was faster, its store stays.
+ */
+function createStoreFile(file: string): void {
+  expectNoLostLog(file);
+  const created = `${file}.new-${process.pid}-${randomUUID()}`;
+  try {
+    const connection = new DatabaseSync(created);
+    connection.exec(
+      `PRAGMA synchronous = FULL; BEGIN; ${SCHEMA}; PRAGMA application_id = ${APPLICATION_ID};
+       PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`,
+    );
+    connection.close();
+    placeFile(created, file);
+  } finally {
+    rmSync(created, { force: true });
+  }
+}
+
+/** Gives a file its name on disk. Returns false if another file has the name; that file stays. */
+export function placeFile(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+  } catch {
+    if (existsSync(to)) return false;
+    // Some file systems have no hard links.
+    renameSync(from, to);
+  }
+  const folder = openSync(dirname(to), 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+  return true;
 }
 
 function expectExisting(file: string): void {
@@ -87,13 +163,57 @@ function expectExisting(file: string): void {
  */
 function expectNoLostLog(file: string): void {
   mkdirSync(dirname(file), { recursive: true });
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > 0 || !existsSync(`${file}-wal`)) return;
+  if (!existsSync(logOf(file))) return;
   throw new CountersignError(
     'STORE_UNSAFE',
     `the store ${file} does not exist, but its write-ahead log ${file}-wal does; ` +
       'restore the file beside the log, or move the log away to begin with an empty store',
     { file },
   );
+}
+
+/** A missing log is looked for again: another process may just have removed it and be about to say so. */
+const LOG_WAIT_MS = 500;
+const LOG_CHECK_MS = 5;
+
+/**
+ * The file says in its header whether its newest decisions are in the write-ahead log (WAL), which is so while
+ * a connection is open and after a crash. Without the log, SQLite would open the file as it was at the last
+ * checkpoint, or without any table, and say nothing.
+ */
+function expectLog(file: string): void {
+  const pause = createPause();
+  const untilMs = performance.now() + LOG_WAIT_MS;
+  while (needsLog(file) && !existsSync(logOf(file))) {
+    if (performance.now() >= untilMs) throw logMissing(file);
+    pause(LOG_CHECK_MS);
+  }
+}
+
+function logMissing(file: string): CountersignError {
+  return new CountersignError(
+    'STORE_UNSAFE',
+    `the store ${file} was in use when it was last written, and its write-ahead log ${logOf(file)}, which has ` +
+      'the newest decisions, is missing; put the log beside the file, or move the file away and restore it or a ' +
+      'backup with `countersign store restore`',
+    { file },
+  );
+}
+
+const logOf = (file: string): string => `${file}-wal`;
+
+/** Byte 18 of an SQLite file: 1 for a rollback journal, 2 for a write-ahead log. */
+const MODE_AT = 18;
+const MODE_LOG = 2;
+
+function needsLog(file: string): boolean {
+  const descriptor = openSync(file, 'r');
+  try {
+    const mode = new Uint8Array(1);
+    return readSync(descriptor, mode, 0, 1, MODE_AT) === 1 && mode[0] === MODE_LOG;
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 function storeMissing(file: string, problem: string): CountersignError {
@@ -105,9 +225,16 @@ function storeMissing(file: string, problem: string): CountersignError {
   );
 }
 
+const MODE_ATTEMPTS = 5;
+
 function setPragmas(file: string, connection: DatabaseSync, cacheKib: number): void {
-  const mode = connection.prepare('PRAGMA journal_mode = WAL').get();
-  if (mode?.['journal_mode'] !== 'wal') {
+  // Another process may leave the log before the first read of this connection keeps it.
+  let mode: unknown;
+  for (let attempt = 0; attempt < MODE_ATTEMPTS && mode !== 'wal'; attempt++) {
+    connection.exec('PRAGMA journal_mode = WAL; SELECT count(*) FROM sqlite_schema');
+    mode = connection.prepare('PRAGMA journal_mode').get()?.['journal_mode'];
+  }
+  if (mode !== 'wal') {
     throw new CountersignError(
       'STORE_UNSAFE',
       `the file system of ${file} does not support SQLite's write-ahead log; keep the store on a local disk`,
@@ -118,20 +245,15 @@ function setPragmas(file: string, connection: DatabaseSync, cacheKib: number): v
   connection.exec(`PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -${cacheKib}`);
 }
 
-function createTables(file: string, connection: DatabaseSync, lockWait: LockWait): void {
-  if (schemaVersionOf(file, connection) === SCHEMA_VERSION) return;
-  createBegin(file, connection, lockWait)();
-  // Another process may have created the tables meanwhile.
-  if (schemaVersionOf(file, connection) === 0) {
-    connection.exec(SCHEMA);
-    connection.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
-    connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+/** Throws STORE_CORRUPT for another program's database, STORE_UNSAFE for no tables or for another schema. */
+export function expectTables(file: string, connection: DatabaseSync): void {
+  if (statSync(file).size === 0) {
+    throw new CountersignError(
+      'STORE_UNSAFE',
+      `the store ${file} is empty; restore a backup, or move the file away to begin with an empty store`,
+      { file },
+    );
   }
-  connection.exec('COMMIT');
-}
-
-/** 0 for a new file. Throws STORE_CORRUPT for another program's database, STORE_UNSAFE for another schema. */
-function schemaVersionOf(file: string, connection: DatabaseSync): number {
   const version = pragma(connection, 'user_version');
   const tables = integer(
     connection.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {},
@@ -144,7 +266,15 @@ function schemaVersionOf(file: string, connection: DatabaseSync): number {
       { file },
     );
   }
-  if (version !== 0 && version !== SCHEMA_VERSION) {
+  if (tables === 0) {
+    throw new CountersignError(
+      'STORE_UNSAFE',
+      `the store ${file} has no tables; it is not complete, so restore it from a backup, or move the file away ` +
+        'to begin with an empty store',
+      { file },
+    );
+  }
+  if (version !== SCHEMA_VERSION) {
     throw new CountersignError(
       'STORE_UNSAFE',
       `another version wrote the store ${file} (its schema is ${version}, ` +
@@ -152,7 +282,6 @@ function schemaVersionOf(file: string, connection: DatabaseSync): number {
       { file, version, known: SCHEMA_VERSION },
     );
   }
-  return version;
 }
 
 const pragma = (connection: DatabaseSync, name: string): number =>

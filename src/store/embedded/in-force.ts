@@ -23,8 +23,8 @@ export interface ReleaseTables {
   push(push: Push, nowMs: number): PushResult;
   document(revision: string): string | undefined;
   history(limit: number): readonly HistoryEntry[];
-  /** Throws USAGE. */
-  freeze(freeze: Parameters<Releases['freeze']>[0], nowMs: number): FreezeResult;
+  /** Throws USAGE. The kind is `operator`, unless a restore freezes for lost data. */
+  freeze(freeze: Parameters<Releases['freeze']>[0], nowMs: number, kind?: 'operator' | 'loss'): FreezeResult;
   /** Throws USAGE. */
   unfreeze(unfreeze: Unfreeze, nowMs: number): UnfreezeResult;
 }
@@ -115,13 +115,14 @@ function createFreezing(
     }
   };
   return {
-    freeze({ reason, by }, nowMs) {
+    freeze({ reason, by }, nowMs, kind = 'operator') {
       assertFreeze({ reason, by });
       const { frozen } = control();
       const sequence = nextSequence(nowMs);
-      const joined = frozen.length < FREEZES_MAX ? undefined : frozen.findLast(isFromOperator);
+      const joined =
+        kind === 'loss' || frozen.length < FREEZES_MAX ? undefined : frozen.findLast(isFromOperator);
       const id = joined?.id ?? `f${sequence}`;
-      const freeze = { id, kind: 'operator', reason, by, atMs: nowMs } as const;
+      const freeze: Freeze = { id, kind, reason, by, atMs: nowMs };
       save(joined === undefined ? freeze : { ...freeze, reason: `${reason}${JOINED}` });
       const now = control();
       journalChange({ change: 'freeze', by, atMs: nowMs, freezes: [freeze] }, now);

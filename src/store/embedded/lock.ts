@@ -120,7 +120,7 @@ function modifiedAt(path: string): bigint | undefined {
 }
 
 /** Blocks the thread. */
-function createPause(): (pauseMs: number) => void {
+export function createPause(): (pauseMs: number) => void {
   const cell = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   return (pauseMs) => void Atomics.wait(cell, 0, 0, pauseMs);
 }

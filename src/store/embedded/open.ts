@@ -6,7 +6,7 @@ import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import { DEFAULT_RETENTION, type Retention } from '../retention.ts';
 import type { Store } from '../store.ts';
 import { createCommitter } from './committer.ts';
-import { createFileGuard, openDatabase } from './database.ts';
+import { closeDatabase, createFileGuard, openDatabase } from './database.ts';
 import type { Write } from './engine.ts';
 import { createJournal } from './journal.ts';
 import type { LockWait } from './lock.ts';
@@ -79,7 +79,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     watchers.close();
     await queue.close();
     await committer.close();
-    connection.close();
+    closeDatabase(database);
   };
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= closeAll());
