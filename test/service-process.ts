@@ -18,6 +18,8 @@ export interface ServiceProcess {
   terminate(signal?: NodeJS.Signals): void;
   /** From here on nobody reads what it writes. */
   deafen(): void;
+  /** Leaves its log unread, as a reader that has stalled. Returns what reads it again. */
+  stallLog(): () => void;
   /** The exit code; null where a signal ended it. */
   readonly ended: Promise<number | null>;
 }
@@ -43,7 +45,7 @@ export async function startServiceProcess(
   const orphaned = (): void => void child.kill('SIGKILL');
   process.once('exit', orphaned);
   const log: Record<string, unknown>[] = [];
-  createInterface(child.stdout).on('line', (line) => {
+  const reader = createInterface(child.stdout).on('line', (line) => {
     try {
       log.push(JSON.parse(line) as Record<string, unknown>);
     } catch {
@@ -74,6 +76,10 @@ export async function startServiceProcess(
       await ended;
     },
     terminate: (signal = 'SIGTERM') => void child.kill(signal),
+    stallLog() {
+      reader.pause();
+      return () => void reader.resume();
+    },
     deafen() {
       child.stdout.destroy();
       child.stderr.destroy();

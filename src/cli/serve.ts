@@ -1,10 +1,13 @@
 import { finished } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { originOf } from '../compose/console.ts';
 import { startService } from '../compose/service.ts';
 import { type Log, batchWrites, createLog } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';
 import type { Session } from './session.ts';
+
+const LAST_LINES_MS = 1000;
 
 export const serve: CommandRow = {
   path: 'serve',
@@ -16,7 +19,8 @@ export const serve: CommandRow = {
     try {
       await serveUntilStopped(session, settings, createLog({ level: settings.log.level, stream: lines }));
     } finally {
-      await finished(lines.end()).catch(() => undefined);
+      // The last lines are written, unless nobody reads them.
+      await Promise.race([finished(lines.end()).catch(() => undefined), pause(LAST_LINES_MS)]);
     }
     return 0;
   },

@@ -73,6 +73,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
   const showExpiries = (expiries: Expiries): void =>
     expiries.forEach(([setting, atMs]) => metrics.certificateExpires(setting, atMs));
   readMetrics(settings, store, metrics);
+  metrics.linesDropped(() => log.droppedLines());
   showExpiries(storeExpiries(settings.store));
 
   let preparation: Preparation | undefined;

@@ -59,15 +59,21 @@ export interface Log {
   info(event: string, fields?: LogFields): void;
   warn(event: string, fields?: LogFields): void;
   error(event: string, fields?: LogFields): void;
+  /** The lines that were dropped since the start, because too many waited for their reader. */
+  droppedLines(): number;
 }
 
 export type LogLevel = 'error' | 'warn' | 'info';
 
+const AFTER_DROPS = 'the journal has all decisions; find out why it did not read standard output';
 const MAX_CHARACTERS = 1024;
+/** More characters never wait for a reader that has stalled. These are about ten thousand lines. */
+const WAITING_MAX = 8 * 1024 * 1024;
 
 /**
- * Writes lines of `level` and above to `stream`. Lines are lost if the stream fails, and the service
- * continues.
+ * Writes lines of `level` and above to `stream`. Lines are lost if the stream fails, and dropped while it has
+ * too much to write. Once it has less, a line `log-lines-dropped` says how many. The service never waits for
+ * the stream.
  */
 export function createLog({
   level,
@@ -87,14 +93,31 @@ export function createLog({
     transports: [transport],
   });
   logger.on('error', ignore);
+  const drops = { total: 0, unreported: 0 };
   const write = (at: LogLevel, event: string, fields: LogFields): void => {
     try {
-      if (logger.isLevelEnabled(at)) logger.log({ level: at, message: lineOf(at, event, fields, clock()) });
+      if (!logger.isLevelEnabled(at)) return;
+      if (stream.writableLength >= WAITING_MAX) {
+        drops.total += 1;
+        drops.unreported += 1;
+        return;
+      }
+      if (stream.writableLength < WAITING_MAX / 2) reportDrops();
+      logger.log({ level: at, message: lineOf(at, event, fields, clock()) });
     } catch {
       // The line is lost. Its decision is in the journal.
     }
   };
+  const reportDrops = (): void => {
+    const { unreported: count } = drops;
+    if (count === 0) return;
+    drops.unreported = 0;
+    const because = `${count} lines were dropped, because the reader of the log had stalled; ${AFTER_DROPS}`;
+    write('error', 'log-lines-dropped', { count, because });
+  };
+  stream.on('drain', reportDrops);
   return {
+    droppedLines: () => drops.total,
     info: (event, fields = {}) => write('info', event, fields),
     warn: (event, fields = {}) => write('warn', event, fields),
     error: (event, fields = {}) => write('error', event, fields),
@@ -140,31 +163,67 @@ function shortened(text: string): string {
   return text.length > MAX_CHARACTERS ? `${text.slice(0, MAX_CHARACTERS)}…` : text;
 }
 
-/** How long a line may wait for other lines. */
+/** How long a line may wait for other lines, and how many characters are one write. */
 const BATCH_MS = 10;
+const BATCH_CHARACTERS = 64 * 1024;
 
 /**
- * Joins the lines of 10 ms into one write to `destination`, since Node writes standard output synchronously.
- * The rest is written at the end of the stream and when the process exits.
+ * Joins the lines of 10 ms into one write to `destination`, since each write is a system call. While
+ * `destination` is writing, further lines wait in the stream, so its `writableLength` grows if the reader has
+ * stalled. The rest is written at the end of the stream and when the process exits.
  */
 export function batchWrites(destination: Writable): Writable {
   let lines = '';
+  let timer: NodeJS.Timeout | undefined;
+  let writes = 0;
+  let exiting = false;
+  let onWritten: (() => void) | undefined;
+
+  const goOn = (): void => {
+    const next = onWritten;
+    onWritten = undefined;
+    next?.();
+  };
   const flush = (): void => {
-    if (lines !== '') destination.write(lines);
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines === '') return;
+    writes += 1;
+    // A destination that fails loses these lines, and is tried again with the next.
+    destination.write(lines, () => {
+      writes -= 1;
+      if (writes > 0) return;
+      flush();
+      goOn();
+    });
     lines = '';
   };
-  process.once('exit', flush);
+  const take = (text: string, done: () => void): void => {
+    lines += text;
+    if (writes > 0 && !exiting) {
+      onWritten = done;
+      return;
+    }
+    if (exiting || lines.length >= BATCH_CHARACTERS) flush();
+    else timer ??= setTimeout(flush, BATCH_MS).unref();
+    done();
+  };
+  const onExit = (): void => {
+    exiting = true;
+    flush();
+    goOn();
+  };
+  process.once('exit', onExit);
   return new Writable({
     decodeStrings: false,
-    write(line: string | Buffer, _encoding, done) {
-      if (lines === '') setTimeout(flush, BATCH_MS).unref();
-      lines += line.toString();
-      done();
-    },
+    write: (line: string | Buffer, _encoding, done) => take(line.toString(), done),
+    writev: (waiting: readonly { readonly chunk: unknown }[], done) =>
+      take(waiting.map(({ chunk }) => String(chunk)).join(''), done),
     final(done) {
-      process.off('exit', flush);
+      process.off('exit', onExit);
       flush();
-      done();
+      if (writes > 0) onWritten = done;
+      else done();
     },
   });
 }

@@ -41,6 +41,8 @@ export interface Metrics extends ReconcileMetrics {
   journalOldest(read: ReadNumbers): void;
   /** Sets the function that counts replicas of Redis: `connected`, and `wanted` by an approval. */
   storeReplicas(read: ReadNumbers): void;
+  /** Sets the function that says how many lines of the log were dropped. It runs for each scrape. */
+  linesDropped(read: () => number): void;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
@@ -98,6 +100,7 @@ export function createMetrics({
       ' pipelined, unread, malformed.',
     ['reason'],
   );
+  const lines = 'Lines of the log that were dropped, because too many waited for their reader.';
   const verbs = bounded(32);
   return {
     countCallback,
@@ -106,6 +109,7 @@ export function createMetrics({
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),
+    linesDropped: (read) => void totalOf(registry, 'log_lines_dropped_total', lines, read),
     ...stateMetrics(registry),
     ...storeMetrics(registry),
     ...fileMetrics(registry),
@@ -122,6 +126,19 @@ function counterOf<const T extends string = never>(
   labelNames: readonly T[] = [],
 ): Counter<T> {
   return new Counter({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
+}
+
+/** A counter of something that is counted elsewhere. */
+function totalOf(registry: Registry, name: string, help: string, read: () => number): Counter {
+  return new Counter({
+    name: `countersign_${name}`,
+    help,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
 }
 
 function gaugeOf<const T extends string = never>(

@@ -191,7 +191,7 @@ export const settingsSchema = section({
     ),
   })
     .prefault({})
-    .describe('The log: JSON lines on standard output.'),
+    .describe('The log: JSON lines on standard output. If nobody reads them, they are dropped and counted.'),
   console: console.optional().describe('The console at `/console/` of the ops port, and who may enter it.'),
   platform,
   reconcile,

@@ -400,6 +400,10 @@ export const alertCases: Readonly<Record<string, AlertCases>> = {
     fires: [{ series: { [`countersign_api_denied_total{${A}}`]: '0x20 0+1x20' }, labels: replica }],
     silent: [{ series: { [`countersign_api_denied_total{${A}}`]: '0x25 3x20' } }],
   },
+  CountersignLogStalled: {
+    fires: [{ series: { [`countersign_log_lines_dropped_total{${A}}`]: '0x20 0+1x20' }, labels: replica }],
+    silent: [{ series: { [`countersign_log_lines_dropped_total{${A}}`]: '0x25 0x20' } }],
+  },
   CountersignEventLoopLag: {
     fires: [
       { series: { [`nodejs_eventloop_lag_p99_seconds{${A}}`]: '0.2x40', [READY]: '1x40' }, labels: replica },
