@@ -45,19 +45,41 @@ export type CallRead =
   | { readonly ok: true; readonly values: readonly Value[]; readonly trailing: string }
   | { readonly ok: false; readonly because: string; readonly argument: string };
 
+/** What has been read of the calls of one transaction, by call data, and by the form of the method. */
+export type ReadCalls = Map<string, Map<string, CallRead>>;
+
+/**
+ * Reads the arguments of a call. Policies and rules that know its method by the same names read it once: `known`
+ * has what was read before. At most `trailingMax` bytes may follow the arguments.
+ */
+export function readCall(method: Method, data: string, trailingMax: number, known: ReadCalls): CallRead {
+  const ofData = known.get(data) ?? new Map<string, CallRead>();
+  known.set(data, ofData);
+  const key = `${trailingMax} ${method.form}`;
+  const read = ofData.get(key) ?? decodeCall(method, data.slice(SELECTOR_CHARACTERS), trailingMax);
+  ofData.set(key, read);
+  if (!read.ok) return read;
+  const unequal = method.sameLength.find(
+    (group) => new Set(group.map((each) => valuesAt(read.values, each).length)).size > 1,
+  );
+  return unequal === undefined
+    ? read
+    : refused(method, `${unequal.map((each) => each.path).join(' and ')} have different lengths`);
+}
+
+const refused = ({ signature }: Method, because: string, argument = ''): CallRead => ({
+  ok: false,
+  because: `${signature}: ${because}`,
+  argument,
+});
+
 /**
  * Decodes the arguments of a call from the digits after its selector. Refuses them unless another encoder
- * (viem) encodes them to the same bytes. At most `trailingMax` bytes may follow them.
+ * (viem) encodes them to the same bytes.
  */
-export function readCall(
-  { parameters, inputs, sameLength, signature }: Method,
-  { body, trailingMax }: { readonly body: string; readonly trailingMax: number },
-): CallRead {
-  const refuse = (because: string, argument = ''): CallRead => ({
-    ok: false,
-    because: `${signature}: ${because}`,
-    argument,
-  });
+function decodeCall(method: Method, body: string, trailingMax: number): CallRead {
+  const { parameters, inputs } = method;
+  const refuse = (because: string, argument?: string): CallRead => refused(method, because, argument);
   const decoded = decodeArguments(parameters, body, trailingMax);
   if (!decoded.ok) return refuse(decoded.because, decoded.argument);
   const { values, trailing } = decoded;
@@ -67,12 +89,6 @@ export function readCall(
     }
   } catch (thrown) {
     return refuse(`the arguments can't be encoded again: ${messageOf(thrown).split('\n')[0]}`);
-  }
-  const unequal = sameLength.find(
-    (group) => new Set(group.map((each) => valuesAt(values, each).length)).size > 1,
-  );
-  if (unequal !== undefined) {
-    return refuse(`${unequal.map((each) => each.path).join(' and ')} have different lengths`);
   }
   return { ok: true, values, trailing };
 }

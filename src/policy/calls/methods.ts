@@ -23,6 +23,8 @@ export interface Method {
   readonly parameters: readonly Parameter[];
   /** The parameters in the ABI. */
   readonly inputs: readonly AbiParameter[];
+  /** Two methods with one form read the same data alike, whichever policy has them. */
+  readonly form: string;
   readonly arguments: readonly Argument[];
   /** Amounts of a token, in its units. They are summed over a transaction, and can be unlimited. */
   readonly amounts: ReadonlySet<Argument>;
@@ -252,10 +254,15 @@ export function methodOf(name: string, inputs: readonly AbiParameter[], traits: 
     selector,
     parameters,
     inputs,
+    form: formOf(signature, inputs),
     fromAbiFile: traits.fromAbiFile ?? false,
     ...withTraits(signature, argumentsOf(parameters), traits),
   };
 }
+
+/** What can't be read is said with the names of the arguments. */
+const formOf = (signature: string, inputs: readonly AbiParameter[]): string =>
+  `${signature} ${JSON.stringify(inputs)}`;
 
 type WithTraits = Pick<
   Method,
@@ -303,6 +310,7 @@ function withNamesOf(known: Method, inputs: readonly AbiParameter[]): Method {
     ...known,
     parameters,
     inputs,
+    form: formOf(known.signature, inputs),
     arguments: all,
     amounts: new Set([...known.amounts].map(counterpart)),
     blanketFlags: new Set([...known.blanketFlags].map(counterpart)),

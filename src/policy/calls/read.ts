@@ -1,6 +1,6 @@
 import type { Web3Callback } from '../../callback/callback.ts';
 import { type Value, valuesAt } from './abi.ts';
-import { SELECTOR_CHARACTERS, readCall } from './decode.ts';
+import { type ReadCalls, SELECTOR_CHARACTERS, readCall } from './decode.ts';
 import { type Frame, type InnerCall, innerCallsOf } from './inner-calls.ts';
 import type { Method } from './methods.ts';
 
@@ -53,11 +53,20 @@ export interface TransactionCalls {
 }
 
 /**
+ * What has been read of each callback, for all policies and rules that judge it. The copies that evaluation makes
+ * of a callback share its terms, which include the call data.
+ */
+const readOf = new WeakMap<Web3Callback['terms'], ReadCalls>();
+
+/**
  * All calls of a transaction, decoded. The size of the call data and the bounds on inner calls bound the work.
  */
 export function readTransaction(callback: Web3Callback, reading: Reading): TransactionCalls {
   const calls: ReadCall[] = [];
-  const problem = malformedIn(callback) ?? new Reader(reading, calls).read(outerCall(callback), OUTERMOST);
+  const known: ReadCalls = readOf.get(callback.terms) ?? new Map();
+  readOf.set(callback.terms, known);
+  const problem =
+    malformedIn(callback) ?? new Reader(reading, calls, known).read(outerCall(callback), OUTERMOST);
   return { calls, problem };
 }
 
@@ -120,11 +129,13 @@ const OUTERMOST: Place = { position: [], outside: [], mayFail: false };
 class Reader {
   readonly #reading: Reading;
   readonly #calls: ReadCall[];
+  readonly #known: ReadCalls;
   #innerCalls = 0;
 
-  constructor(reading: Reading, calls: ReadCall[]) {
+  constructor(reading: Reading, calls: ReadCall[], known: ReadCalls) {
     this.#reading = reading;
     this.#calls = calls;
+    this.#known = known;
   }
 
   /** Reads a call and the calls in it. Returns the problem at which it stopped. */
@@ -146,7 +157,7 @@ class Reader {
     const readable = this.#reading.methodOf(contract, selector);
     if ('because' in readable) return refuse(readable, readable.values['method'] ?? selector);
     const { method, trailingMax } = readable;
-    const found = readCall(method, { body: data.slice(SELECTOR_CHARACTERS), trailingMax });
+    const found = readCall(method, data, trailingMax, this.#known);
     if (!found.ok) {
       const values = { contract, method: method.signature, selector, argument: found.argument };
       return refuse({ because: found.because, values }, method.signature);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { methodsBySelector } from '../../../src/policy/calls/methods.ts';
+import type { Web3Callback } from '../../../src/callback/callback.ts';
+import { methodOf, methodsBySelector } from '../../../src/policy/calls/methods.ts';
 import { type ReadCall, type Reading, readTransaction } from '../../../src/policy/calls/read.ts';
 import { valuesAt, formatValue } from '../../../src/policy/calls/abi.ts';
 import {
@@ -140,5 +141,49 @@ describe('the calls of a transaction', () => {
     const { calls, problem } = readTransaction(callbackOf({ contract: ACCOUNT, data: '0x1' }), reading());
     expect(calls).toEqual([]);
     expect(problem?.because).toContain('pairs of hexadecimal digits');
+  });
+});
+
+describe('call data that several policies judge', () => {
+  const transaction = {
+    contract: ACCOUNT,
+    data: call('execute(address,uint256,bytes)', USDT, 0n, transferTo(PARTNER, 5n)),
+  };
+  const valuesOf = (callback: Web3Callback, by: Reading) =>
+    readTransaction(callback, by).calls.map(({ decoded }) => decoded?.values);
+
+  it('is read once', () => {
+    const callback = callbackOf(transaction);
+    const [outer, inner] = valuesOf(callback, reading());
+    const [outerAgain, innerAgain] = valuesOf({ ...callback }, reading());
+    expect(outerAgain).toBe(outer);
+    expect(innerAgain).toBe(inner);
+    // Another callback is read by itself.
+    const [other] = valuesOf(callbackOf(transaction), reading());
+    expect(other).not.toBe(outer);
+    expect(other).toEqual(outer);
+  });
+
+  it('is judged by the bounds and names of each', () => {
+    const callback = callbackOf({ contract: USDT, data: `${transferTo(PARTNER, 5n)}00` });
+    expect(readTransaction(callback, reading(1)).problem).toBeUndefined();
+    expect(readTransaction(callback, reading(0)).problem?.because).toContain('1 bytes follow');
+    const named = (name: string): Reading => ({
+      nesting: undefined,
+      methodOf: () => ({
+        method: methodOf('transfer', [
+          { name, type: 'address' },
+          { name: 'amount', type: 'uint256' },
+        ]),
+        trailingMax: 0,
+      }),
+    });
+    const dirty = callbackOf({
+      contract: USDT,
+      data: transferTo(PARTNER, 5n).replace('a9059cbb00', 'a9059cbb01'),
+    });
+    for (const name of ['to', 'recipient']) {
+      expect(readTransaction(dirty, named(name)).problem?.values['argument']).toBe(name);
+    }
   });
 });
