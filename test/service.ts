@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stringify } from 'yaml';
 import { startService } from '../src/compose/service.ts';
@@ -141,8 +141,10 @@ const ANY_STEP_MS = '34560000000';
 export function writeServiceFolder(options: TestServiceOptions = {}): string {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-service-'));
   mkdirSync(join(folder, 'policies'), { recursive: true });
-  const write = (name: string, text: string): void =>
+  const write = (name: string, text: string): void => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), text, { mode: 0o600 });
+  };
   for (const [name, text] of Object.entries(options.policies ?? POLICIES))
     write(join('policies', name), text);
   write('shop.secret', SHOP_SECRET);

@@ -53,6 +53,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'policy diff', load: async () => (await import('./policy/diff.ts')).policyDiff },
   { path: 'policy backtest', load: async () => (await import('./policy/backtest.ts')).policyBacktest },
   { path: 'policy push', load: async () => (await import('./policy/push.ts')).policyPush },
+  { path: 'policy checkout', load: async () => (await import('./policy/checkout.ts')).policyCheckout },
   { path: 'policy show', load: async () => (await import('./policy/show.ts')).policyShow },
   { path: 'policy history', load: async () => (await import('./policy/history.ts')).policyHistory },
   { path: 'policy rollback', load: async () => (await import('./policy/rollback.ts')).policyRollback },

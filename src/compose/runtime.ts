@@ -9,7 +9,7 @@ import { type Metrics, type ReconcileMetrics, createMetrics } from '../observe/m
 import { type Activity, createActivity } from '../observe/activity.ts';
 import type { ReportCallback } from '../observe/report.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
-import { pushWhenEmpty } from '../release/push.ts';
+import { pushWhenEmpty } from '../release/first-push.ts';
 import type { Settings } from '../settings/schema.ts';
 import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';

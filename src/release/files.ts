@@ -17,7 +17,7 @@ import { YAML_BOUNDS } from '../values/yaml.ts';
 
 /** The subdirectory with the tests of the policies. */
 export const TESTS_DIRECTORY = 'tests';
-export const FILES_MAX = 1000;
+const FILES_MAX = 1000;
 const REFERENCED_FILE_MAX_BYTES = 67_108_864;
 
 /**
@@ -60,7 +60,8 @@ export function invalidPolicies(what: string, faults: readonly PolicyFault[]): C
   });
 }
 
-async function policyFileNames(directory: string): Promise<readonly string[]> {
+/** The names of the policy files of a directory. Throws POLICY_INVALID. */
+export async function policyFileNames(directory: string): Promise<readonly string[]> {
   let names: readonly string[];
   try {
     names = await readdir(directory, { recursive: true });
@@ -86,8 +87,32 @@ async function policyFileNames(directory: string): Promise<readonly string[]> {
   return found;
 }
 
+/** The names of the test files below {@link TESTS_DIRECTORY}, relative to it. Throws POLICY_INVALID. */
+export async function testFileNames(directory: string): Promise<readonly string[]> {
+  const folder = join(directory, TESTS_DIRECTORY);
+  let names: readonly string[];
+  try {
+    names = await readdir(folder, { recursive: true });
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return [];
+    throw unreadableTests(folder, messageOf(thrown));
+  }
+  const found = yamlFilesOf(names);
+  if (found.length > FILES_MAX) throw unreadableTests(folder, `there are ${found.length} files`);
+  return found;
+}
+
+function unreadableTests(directory: string, why: string): CountersignError {
+  return new CountersignError(
+    'POLICY_INVALID',
+    `the tests in ${directory} can't be read: ${why}. Keep at most ${FILES_MAX} test files in a ` +
+      'readable directory',
+    { directory },
+  );
+}
+
 /** The YAML files in the listing of a directory, sorted, with `/` in their paths. Without hidden files. */
-export function yamlFilesOf(names: readonly string[]): readonly string[] {
+function yamlFilesOf(names: readonly string[]): readonly string[] {
   return names
     .map((name) => name.split(sep))
     .filter((path) => !path.some((step) => step.startsWith('.')))

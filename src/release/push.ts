@@ -1,16 +1,19 @@
 import { CountersignError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
-import { lossesIn } from '../store/freezes.ts';
 import type { Control, HistoryEntry, Store } from '../store/store.ts';
-import { invalidPolicies, readPolicyDirectory } from './files.ts';
+import { invalidPolicies } from './files.ts';
 
 /** The most history entries that are searched. */
 const HISTORY_MAX = 1000;
+/** In place of a revision: the one that was in force before. */
+const PREVIOUS = 'previous';
 const REVISION = /^[0-9a-f]{4,64}$/;
 
 export interface PushRequest {
   readonly release: Pick<Release, 'revision' | 'document'>;
+  /** The files that it was compiled from: see sources.ts. */
+  readonly files?: string | undefined;
   /** The revision that the release was compared with; the empty text for none. */
   readonly expected: string;
   readonly by: string;
@@ -23,10 +26,11 @@ export interface PushRequest {
  */
 export async function pushRelease(
   store: Pick<Store, 'push'>,
-  { release, expected, by, message }: PushRequest,
+  { release, files, expected, by, message }: PushRequest,
 ): Promise<Control> {
   const { revision, document } = release;
-  const { outcome, control } = await store.push({ revision, document, expected, by, message });
+  const push = { revision, document, expected, by, message };
+  const { outcome, control } = await store.push(files === undefined ? push : { ...push, files });
   if (outcome === 'in-force') return control;
   throw conflict(control.revision, expected, revision);
 }
@@ -42,7 +46,7 @@ export function conflict(inForce: string, expected: string, revision: string): C
 }
 
 export interface RollbackRequest {
-  /** A revision, or at least its first four digits. */
+  /** A revision, at least its first four digits, or `previous` for the one that was in force before. */
   readonly revision: string;
   readonly by: string;
   readonly message: string;
@@ -57,7 +61,8 @@ export async function rollback(
   request: RollbackRequest,
 ): Promise<{ readonly control: Control; readonly before: string; readonly release: Release }> {
   const { revision: expected } = await store.control();
-  const release = await readRevision(store, await findRevision(store, request.revision));
+  const wanted = request.revision === PREVIOUS ? await previousTo(store, expected) : request.revision;
+  const release = await readRevision(store, await findRevision(store, wanted));
   if (release.revision === expected) {
     throw new CountersignError(
       'USAGE',
@@ -69,6 +74,15 @@ export async function rollback(
   }
   const control = await pushRelease(store, { release, expected, by: request.by, message: request.message });
   return { control, before: expected, release };
+}
+
+/** The revision that was in force before another one. Throws REVISION_UNKNOWN. */
+async function previousTo(store: Pick<Store, 'history'>, inForce: string): Promise<string> {
+  const history = await store.history(HISTORY_MAX);
+  const at = history.findIndex(({ revision }) => revision === inForce);
+  const before = history.slice(at + 1).find(({ revision }) => revision !== inForce);
+  if (at !== -1 && before !== undefined) return before.revision;
+  throw unknown(PREVIOUS, 'is not in the history: nothing was in force before');
 }
 
 /** The only revision that begins with `prefix`. Throws REVISION_UNKNOWN unless there is exactly one. */
@@ -126,20 +140,6 @@ export async function releaseHistory(
   const history = await store.history(limit);
   const current = history.find(({ revision }) => revision === control.revision);
   return history.map((entry) => ({ ...entry, inForce: entry === current }));
-}
-
-/**
- * Puts the policies of a directory in force if none are in force (`policies.push: when-empty`), without
- * running their tests. Returns whether it did. After a data loss it does nothing: an operator decides which
- * policies to use.
- */
-export async function pushWhenEmpty(store: Store, directory: string, by: string): Promise<boolean> {
-  const { revision: inForce, frozen } = await store.control();
-  if (inForce !== '' || lossesIn(frozen).length > 0) return false;
-  const { revision, document } = await readPolicyDirectory(directory);
-  const message = `first start, from ${directory}`;
-  const { outcome } = await store.push({ revision, document, expected: '', by, message });
-  return outcome === 'in-force';
 }
 
 /** A short form of a revision. */

@@ -1,11 +1,10 @@
-import { readFile, readdir, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { CountersignError, messageOf } from '../errors.ts';
 import type { PolicyFile } from '../policy/compile.ts';
 import { type PolicyFault, faultOfFile, faultOfUnreadable } from '../policy/fault.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
 import type { PolicyTest } from '../policy/suite/suite.ts';
-import { FILES_MAX, TESTS_DIRECTORY, invalidPolicies, yamlFilesOf } from '../release/files.ts';
+import { TESTS_DIRECTORY, invalidPolicies, testFileNames } from '../release/files.ts';
 import { decodeUtf8 } from '../values/utf8.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
 
@@ -19,7 +18,7 @@ const TEST_FILE = /\.test\.ya?ml$/i;
 export async function readTests(directory: string): Promise<readonly PolicyTest[]> {
   const faults: PolicyFault[] = [];
   const files: PolicyFile[] = [];
-  for (const name of await yamlFiles(join(directory, TESTS_DIRECTORY))) {
+  for (const name of await testFileNames(directory)) {
     const file = `${TESTS_DIRECTORY}/${name}`;
     if (!TEST_FILE.test(name)) {
       faults.push(
@@ -41,28 +40,6 @@ export async function readTests(directory: string): Promise<readonly PolicyTest[
   if (!read.ok) faults.push(...read.faults);
   if (read.ok && faults.length === 0) return read.tests;
   throw invalidPolicies(`the tests of the policies in ${directory}`, faults);
-}
-
-async function yamlFiles(directory: string): Promise<readonly string[]> {
-  let names: readonly string[];
-  try {
-    names = await readdir(directory, { recursive: true });
-  } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return [];
-    throw unreadable(directory, messageOf(thrown));
-  }
-  const found = yamlFilesOf(names);
-  if (found.length > FILES_MAX) throw unreadable(directory, `there are ${found.length} files`);
-  return found;
-}
-
-function unreadable(directory: string, why: string): CountersignError {
-  return new CountersignError(
-    'POLICY_INVALID',
-    `the tests in ${directory} can't be read: ${why}. Keep at most ${FILES_MAX} test files in a ` +
-      'readable directory',
-    { directory },
-  );
 }
 
 async function readText(path: string): Promise<string> {

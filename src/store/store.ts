@@ -309,11 +309,16 @@ export interface Push {
   readonly revision: string;
   /** The release in its canonical JSON, whose SHA-256 is the revision. */
   readonly document: string;
+  /** The files that it was compiled from, with comments and tests, as `document` returns them under {@link filesOf}. */
+  readonly files?: string;
   /** The revision that the push was compared with. The push fails if another one is in force by then. */
   readonly expected: string;
   readonly by: string;
   readonly message: string;
 }
+
+/** The name under which `document` returns the files of a revision; those of its latest push that had some. */
+export const filesOf = (revision: string): string => `${revision}:files`;
 
 export interface HistoryEntry {
   readonly sequence: number;
@@ -333,7 +338,7 @@ export interface Releases {
   control(): Promise<Control>;
   /** Once it resolves, no source settles under another revision any more. */
   push(push: Push): Promise<{ readonly outcome: 'in-force' | 'conflict'; readonly control: Control }>;
-  /** The document of a revision that was ever pushed. */
+  /** The document of a revision that was ever pushed, or its files: see {@link filesOf}. */
   document(revision: string): Promise<string | undefined>;
   /** Newest first. */
   history(limit: number): Promise<readonly HistoryEntry[]>;

@@ -109,8 +109,15 @@ describe.each(['embedded', 'redis'] as const)('a candidate on %s', (kind) => {
 
   it('begins with the policies in force, which have the revision in force', async () => {
     const { text } = await console.get(CHECK);
-    const [, shown = ''] = /<textarea[^>]*>\n(.*?)<\/textarea>/s.exec(text) ?? [];
-    const page = await check({ 'policies.yaml': shown });
+    const shown = [...text.matchAll(/name="name"\s+value="([^"]*)".*?<textarea[^>]*>\n(.*?)<\/textarea>/gs)];
+    const given = Object.fromEntries(
+      shown.map(([, name = '', content = '']) => [
+        name,
+        content.replaceAll('&quot;', '"').replaceAll('&#39;', "'"),
+      ]),
+    );
+    expect(given).toMatchObject({ 'payments.yaml': PAYMENTS });
+    const page = await check(given);
     expect(page.status).toBe(200);
     expect(hidden(page, 'revision')).toBe(await inForce());
     expect(page.text).toContain('This revision is in force already.');

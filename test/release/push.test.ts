@@ -1,14 +1,8 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CountersignError } from '../../src/errors.ts';
-import {
-  findRevision,
-  pushRelease,
-  pushWhenEmpty,
-  readRevision,
-  releaseHistory,
-  rollback,
-} from '../../src/release/push.ts';
+import { findRevision, pushRelease, readRevision, releaseHistory, rollback } from '../../src/release/push.ts';
+import { pushWhenEmpty } from '../../src/release/first-push.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';

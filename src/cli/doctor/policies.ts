@@ -5,6 +5,7 @@ import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';
 import { sizeText } from '../../release/check.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
+import { pushedText, staleFiles, staleText } from '../../release/origin.ts';
 import { unmatchedText } from '../../release/lists.ts';
 import { shortRevision, readRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
@@ -12,6 +13,7 @@ import { freezeText } from '../../store/freezes.ts';
 import type { Control, Store } from '../../store/store.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import { isoTime } from '../print.ts';
+import { originOf } from '../policy/origin.ts';
 import { type Finding, attempt, guarded } from './finding.ts';
 import { unknownPlugins } from './plugins.ts';
 
@@ -41,11 +43,11 @@ async function checkInForce(
   const control = await store.control();
   if (control.revision === '') return [nothingInForce(settings), ...frozenFindings(control)];
   const release = await readRevision(store, control.revision);
-  const differs = files !== undefined && files.revision !== release.revision;
-  const because = `revision ${shortRevision(release.revision)} is in force, ${sizeText(release)}`;
-  const hint = differs ? '; the policy files differ; `countersign policy push` puts them in force' : '';
+  const history = await store.history(HISTORY_MAX);
+  const push = history.find(({ revision }) => revision === control.revision);
+  const because = `revision ${shortRevision(release.revision)} is in force, ${sizeText(release)}, ${pushedText(push)}`;
   return [
-    { check: 'policies', state: 'ok', because: `${because}${hint}` },
+    ...(await filesFinding(settings, store, { files, inForce: release.revision, because })),
     ...frozenFindings(control),
     ...(await checkRelease(settings, store, release)),
     ...(await unmatchedInStore(settings, store, release)).map((each): Finding => ({
@@ -53,6 +55,28 @@ async function checkInForce(
       state: 'fault',
       because: unmatchedText(each),
     })),
+  ];
+}
+
+/** What is in force, and whether the policy files differ from it. */
+async function filesFinding(
+  settings: Settings,
+  store: Store,
+  { files, inForce, because }: { files: Release | undefined; inForce: string; because: string },
+): Promise<readonly Finding[]> {
+  if (files === undefined || files.revision === inForce) return [ok(because)];
+  const { directory } = settings.policies;
+  const origin = originOf({ settings: () => settings }, directory);
+  const stale = await staleFiles(store, origin, { release: files, inForce });
+  if (stale === undefined) {
+    const hint = '`countersign policy diff` shows how, and `countersign policy push` puts them in force';
+    return [ok(`${because}; the policy files differ; ${hint}`)];
+  }
+  const cure =
+    '`countersign policy checkout DIRECTORY` writes what is in force to files, with comments and tests';
+  return [
+    ok(because),
+    warning(`${staleText(stale)}, so a push of them would undo the push in force; ${cure}`),
   ];
 }
 
@@ -171,6 +195,9 @@ async function oldPrices(store: Store, { policies }: Release): Promise<readonly 
       );
     });
 }
+
+/** The most pushes that are searched for the one in force. */
+const HISTORY_MAX = 1000;
 
 const enforcing = (rules: readonly CompiledRule[]): readonly CompiledRule[] =>
   rules.filter(({ mode }) => mode === 'enforce');

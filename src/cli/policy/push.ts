@@ -5,17 +5,21 @@ import { sizeOf, sizeText } from '../../release/check.ts';
 import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { type UnmatchedValues, unmatchedText } from '../../release/lists.ts';
+import { type Origin, noteOrigin, staleConflict, staleFiles } from '../../release/origin.ts';
 import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
+import { keptFiles } from '../../release/sources.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { reportText, summaryText } from '../../simulation/test-text.ts';
 import { freezeText } from '../../store/freezes.ts';
+import type { Freeze, Store } from '../../store/store.ts';
 import { type Call, type CommandRow, byOption, requiredMessage } from '../command.ts';
 import { guarded } from '../doctor/finding.ts';
 import { checkRelease } from '../doctor/policies.ts';
 import { counted, printable } from '../print.ts';
 import type { Session } from '../session.ts';
 import { servicesThatApplied } from '../services.ts';
+import { originOf } from './origin.ts';
 import { reportJson } from './test.ts';
 
 const SKIPPED = ' (tests skipped)';
@@ -43,7 +47,7 @@ export const policyPush: CommandRow = {
       .option(
         '--expect <revision>',
         'push only if this revision, or its beginning, is in force; `none` for no policies ' +
-          '(default: the one in force now)',
+          '(default: the one in force now, unless the files come from an earlier one)',
       )
       .option('--dry-run', 'do everything except the push')
       .option('--skip-lists', 'push although lists in the store have values that no callback can match')
@@ -63,7 +67,9 @@ export const policyPush: CommandRow = {
       ...sizeOf(release),
       tests: report === undefined ? 'skipped' : { passed: report.passed },
     };
+    const origin = originOf(session, directory);
     if (release.revision === before) {
+      await noteOrigin(origin, before);
       session.print(`${shortRevision(before)} is already in force. Nothing to push.`, {
         pushed: false,
         ...facts,
@@ -79,8 +85,7 @@ export const policyPush: CommandRow = {
     const sources = session.settings().sources.map(({ name }) => name);
     const diff = await diffFrom(store, { before, release, sources });
     const shown = `${diffOrReason(diff)}\n${testsText(report)}`;
-    const expected = expectedOf(call, before);
-    if (expected !== before) throw conflict(before, expected, release.revision);
+    const expected = await checkedExpectation(call, store, { origin, release, inForce: before });
     if (call.flag('dryRun')) {
       const change = `${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}`;
       const text = `Would be in force: ${change}. Nothing was pushed.`;
@@ -93,10 +98,12 @@ export const policyPush: CommandRow = {
     }
     const { sequence } = await pushRelease(store, {
       release,
+      files: await keptFiles(directory, release.document),
       expected,
       by: session.by,
       message: `${message ?? NO_REASON}${skipped ? SKIPPED : ''}`,
     });
+    await noteOrigin(origin, release.revision);
     session.print(
       `${shown}\nIn force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}.`,
       {
@@ -108,13 +115,34 @@ export const policyPush: CommandRow = {
         services: await servicesThatApplied(session, { sequence }),
       },
     );
-    if (frozen.length > 0) {
-      const list = frozen.map((freeze) => `  ${printable(freezeText(freeze))}`).join('\n');
-      session.report(`Approvals are frozen. \`countersign unfreeze\` lifts the freezes.\n${list}`);
-    }
+    reportFreezes(session, frozen);
     return 0;
   },
 };
+
+function reportFreezes(session: Session, frozen: readonly Freeze[]): void {
+  if (frozen.length === 0) return;
+  const list = frozen.map((freeze) => `  ${printable(freezeText(freeze))}`).join('\n');
+  session.report(`Approvals are frozen. \`countersign unfreeze\` lifts the freezes.\n${list}`);
+}
+
+/**
+ * The revision that must be in force for the push. Throws POLICY_CONFLICT if another one is, or, without --expect, if
+ * the files come from an earlier one.
+ */
+async function checkedExpectation(
+  call: Call,
+  store: Store,
+  { origin, release, inForce }: { origin: Origin; release: Release; inForce: string },
+): Promise<string> {
+  const { revision } = release;
+  const expected = expectedOf(call, inForce);
+  if (expected !== inForce) throw conflict(inForce, expected, revision);
+  if (call.option('expect') !== undefined) return expected;
+  const stale = await staleFiles(store, origin, { release, inForce });
+  if (stale === undefined) return expected;
+  throw staleConflict(stale, { inForce, revision, directory: origin.directory });
+}
 
 /**
  * Whether to push without a reason. A push that may loosen the policies is a question, or a USAGE error if

@@ -8,10 +8,14 @@ import { servicesThatApplied } from '../services.ts';
 export const policyRollback: CommandRow = {
   path: 'policy rollback',
   summary: 'Put an earlier revision in force again, and show what that changed.',
-  example: 'policy rollback 3f9a1c04d2b7 --message "the new limit refuses too much"',
+  example:
+    'policy rollback previous --message "the new limit refuses too much"\n' +
+    'policy rollback 3f9a1c04d2b7 --message "as before the trial"',
   define: (command) =>
     messageOption(
-      byOption(command.argument('<revision>', 'the revision, or a beginning that only one revision has')),
+      byOption(
+        command.argument('<revision>', 'the revision, a beginning that only one revision has, or `previous`'),
+      ),
     ),
   async run(session, call) {
     const message = requiredMessage(call);

@@ -1,11 +1,10 @@
 import { CountersignError } from '../../errors.ts';
-import { contentOf, policyText } from '../../release/content.ts';
 import { pushRelease, shortRevision } from '../../release/push.ts';
+import { filesOfRevision, keptText } from '../../release/sources.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Store } from '../../store/store.ts';
 import { sha256Hex } from '../../values/canonical.ts';
 import { counted } from '../../values/text.ts';
-import { yamlText } from '../../values/written-yaml.ts';
 import {
   type Backtest,
   type CandidateChecks,
@@ -74,25 +73,29 @@ export function candidatePages(parts: CandidateParts): Pages {
   };
 }
 
-/** The policies in force as files. Comments, and how they were divided into files, are not kept. */
+/** The policies in force as files, with the comments and tests that the store has of them. */
 async function filesInForce(
   store: CandidateParts['reading'],
 ): Promise<{ readonly files: readonly CandidateFile[]; readonly hint: string }> {
   const { revision } = await store.control();
   if (revision === '') return { files: [], hint: 'No policies are in force.' };
-  const { policies, assets } = await contentOf(store, revision);
-  const files = [
-    { name: 'policies.yaml', text: policies.map(policyText).join('---\n') },
-    ...(assets === undefined ? [] : [{ name: 'assets.yaml', text: yamlText(assets) }]),
-  ];
-  return files.reduce((sum, { text }) => sum + text.length, 0) > PREFILL_CHARACTERS
-    ? { files: [], hint: 'The policies in force are too large to be edited here. Use the command line.' }
-    : {
-        files,
-        hint:
-          `The fields have the policies of ${shortRevision(revision)}, which is in force. The store keeps no ` +
-          'comments and no tests: choose your own files if you have them.',
-      };
+  const found = await filesOfRevision(store, revision);
+  // The files that policies refer to are those in force, unless a person gives others.
+  const files = found.files.filter(({ name }) => /\.ya?ml$/i.test(name));
+  const size = files.reduce((sum, { text }) => sum + text.length, 0);
+  if (size > PREFILL_CHARACTERS || files.length > FILES_MAX) {
+    return {
+      files: [],
+      hint: 'The policies in force are too large to be edited here. Use the command line.',
+    };
+  }
+  const missing = found.asWritten
+    ? ''
+    : ' The store has no comments and no tests of them: choose your own files if you have them.';
+  return {
+    files,
+    hint: `The fields have the policies of ${shortRevision(revision)}, which is in force.${missing}`,
+  };
 }
 
 // ---- what the form says ----
@@ -416,7 +419,13 @@ async function push(parts: CandidateParts, { form, person }: ActRequest): Promis
     return show('Lists in the store have values that no callback can match. Correct them first.', 422);
   }
   try {
-    await pushRelease(parts.store, { release: checked, expected, by: authorOf(person), message });
+    await pushRelease(parts.store, {
+      release: checked,
+      files: keptText(files),
+      expected,
+      by: authorOf(person),
+      message,
+    });
   } catch (thrown) {
     if (!(thrown instanceof CountersignError && thrown.code === 'POLICY_CONFLICT')) throw thrown;
     return refuse(overtaken(String(thrown.data['inForce'])), 409);

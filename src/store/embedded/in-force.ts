@@ -2,7 +2,15 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import { FREEZES_MAX, type FreezeDetail, LIFTED_MAX, assertFreeze, assertUnfreeze } from '../freezes.ts';
-import type { Control, Freeze, HistoryEntry, Push, Releases, Unfreeze } from '../store.ts';
+import {
+  type Control,
+  type Freeze,
+  type HistoryEntry,
+  type Push,
+  type Releases,
+  type Unfreeze,
+  filesOf,
+} from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
 
@@ -50,6 +58,9 @@ export function createReleases(
     'UPDATE control SET sequence = sequence + 1, revision = ?, at_ms = ? RETURNING sequence',
   );
   const saveDocument = connection.prepare('INSERT INTO release VALUES (?, ?) ON CONFLICT DO NOTHING');
+  const saveFiles = connection.prepare(
+    'INSERT INTO release VALUES (?, ?) ON CONFLICT (revision) DO UPDATE SET document = excluded.document',
+  );
   const addHistory = connection.prepare('INSERT INTO history VALUES (?, ?, ?, ?, ?)');
   const findDocument = connection.prepare('SELECT document FROM release WHERE revision = ?');
   const newest = connection.prepare('SELECT * FROM history ORDER BY sequence DESC LIMIT ?');
@@ -58,10 +69,11 @@ export function createReleases(
   return {
     ...createFreezing(rows, journal, sources),
     control: rows.control,
-    push({ revision, document, expected, by, message }, nowMs) {
+    push({ revision, document, files, expected, by, message }, nowMs) {
       const before = rows.control();
       if (before.revision !== expected) return { outcome: 'conflict', control: before };
       saveDocument.run(revision, document);
+      if (files !== undefined) saveFiles.run(filesOf(revision), files);
       const sequence = integer(putInForce.get(revision, nowMs) ?? {}, 'sequence');
       addHistory.run(sequence, revision, by, message, nowMs);
       return { outcome: 'in-force', control: rows.control() };

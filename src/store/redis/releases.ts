@@ -38,7 +38,15 @@ export function createReleases(parts: RedisParts, losses: LossDetection): Releas
         connection,
         pushScript,
         [keys.inForce, keys.history, keys.documents],
-        [clockArgument(parts), push.expected, push.revision, push.document, push.by, push.message],
+        [
+          clockArgument(parts),
+          push.expected,
+          push.revision,
+          push.document,
+          push.by,
+          push.message,
+          push.files ?? '',
+        ],
       );
       const pushed = z.tuple([z.enum(['in-force', 'conflict']), ...inForce.def.items]);
       const [outcome, ...current] = parseReply(pushed, 'a push', reply);

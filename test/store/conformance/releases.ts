@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../src/store/store.ts';
+import { type Store, filesOf } from '../../../src/store/store.ts';
 import { REVISION, START_MS, push, request, revisionOf, thaw } from '../requests.ts';
 import { type OpenStore, opened, ready } from './store-under-test.ts';
 
@@ -55,6 +55,20 @@ export function describeReleases(open: OpenStore): void {
       const sequences = history.map((entry) => entry.sequence);
       expect(sequences).toEqual(sequences.toSorted((a, b) => b - a));
       expect(new Set(sequences).size).toBe(3);
+    });
+
+    it('keeps the files of its latest push that had some', async () => {
+      const { store, another } = await ready(open);
+      const other = await another();
+      expect(await store.document(filesOf(REVISION))).toBeUndefined();
+      await store.push(push('second', REVISION, { files: '[1]' }));
+      await store.push(push('first', revisionOf('second')));
+      expect(await other.document(filesOf(revisionOf('second')))).toBe('[1]');
+      await store.push(push('second', REVISION, { files: '[2]' }));
+      expect(await other.document(filesOf(revisionOf('second')))).toBe('[2]');
+      expect(await other.document(revisionOf('second'))).toBe(push('second', '').document);
+      await store.push(push('first', 'no', { files: '[3]' }));
+      expect(await other.document(filesOf(REVISION))).toBeUndefined();
     });
 
     it('can be pushed while frozen, and stays frozen', async () => {
