@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
-import { text } from 'node:stream/consumers';
+import { buffer } from 'node:stream/consumers';
 import { systemClock } from '../values/clock.ts';
 import { VERSION } from '../values/version.ts';
 import type { ExitCode } from './command.ts';
@@ -17,7 +17,7 @@ export async function runMain(): Promise<ExitCode> {
     drained: out.drained,
     ...(process.stderr.isTTY ? { progress: (line) => err.write(`\r\u001b[K${line}`) } : {}),
     ...(process.stdin.isTTY && process.stderr.isTTY ? { confirm } : {}),
-    input: () => text(process.stdin),
+    input: () => buffer(process.stdin),
     env: process.env,
     clock: systemClock,
     user: userInfo().username,

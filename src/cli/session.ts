@@ -19,7 +19,7 @@ export interface Terminal {
   readonly progress?: (line: string) => void;
   /** Asks a person a question. Absent without a terminal. */
   readonly confirm?: (question: string) => Promise<boolean>;
-  readonly input: () => Promise<string>;
+  readonly input: () => Promise<Buffer>;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly user: string;

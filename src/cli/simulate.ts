@@ -104,7 +104,7 @@ async function givenCallback(
 }
 
 async function textOf(session: Session, file: string): Promise<string> {
-  if (file === '-') return session.input();
+  if (file === '-') return (await session.input()).toString();
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {

@@ -11,7 +11,9 @@ export type Misuse =
   /** The peer did not read its answer. */
   | 'unread'
   /** The peer sent something other than HTTP, or not all of its headers in time. */
-  | 'malformed';
+  | 'malformed'
+  /** The peer, a load balancer, began the connection with a header of the PROXY protocol. */
+  | 'proxy-protocol';
 
 /** One connection, from its first request on. */
 interface Connection {

@@ -1,4 +1,5 @@
 import type { TurnedAwayCallback } from '../pipeline/admission.ts';
+import { PROXY_FIX } from '../values/damage.ts';
 import type { Misuse } from './connections.ts';
 
 /** Counts and logs the callbacks, requests and connections that were not served. */
@@ -54,8 +55,12 @@ const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, beca
   unread: ['ANSWER_UNREAD', 'a connection was closed, because the client did not read the answer in time'],
   malformed: [
     'MALFORMED',
-    'a connection sent no HTTP, too much, or an incomplete request; ' +
-      'check whether its client and this port both use TLS',
+    'a connection sent no HTTP, too much, or an incomplete request; check whether its client and this port ' +
+      'both use TLS, and whether a load balancer sends the PROXY protocol, which this port does not read',
+  ],
+  'proxy-protocol': [
+    'PROXY_PROTOCOL',
+    `a connection began with a header of the PROXY protocol, which this port does not read; ${PROXY_FIX}`,
   ],
 };
 

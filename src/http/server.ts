@@ -9,6 +9,7 @@ import { type Server as TlsServer, createServer as createTlsServer } from 'node:
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
+import { prefixOf } from '../values/damage.ts';
 import type { Arrivals } from './arrivals.ts';
 import { type Misuse, limitConnectionsPerAddress, limitRequests, endConnection } from './connections.ts';
 
@@ -109,7 +110,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     if (draining) endConnection(response);
   });
   server.on('clientError', (error: Error, socket: Socket) => {
-    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', 'malformed');
+    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', misuseIn(error));
     refuse(socket, bounds.responseOn(socket));
   });
   // Nothing can be answered before TLS is established, and `end` would wait for TLS for ever.
@@ -185,6 +186,14 @@ function limitHeaders(
 /** A peer that sends nothing, or resets the connection, may only check whether the port is open. */
 function isMalformed(error: NodeJS.ErrnoException, { bytesRead }: Socket): boolean {
   return bytesRead > 0 && error.code !== 'ECONNRESET' && error.code !== 'EPIPE';
+}
+
+/** Node adds the bytes that it could not parse. */
+function misuseIn(error: Error): Misuse {
+  const bytes = 'rawPacket' in error ? error.rawPacket : undefined;
+  return bytes instanceof Uint8Array && prefixOf(bytes)?.isProxyHeader === true
+    ? 'proxy-protocol'
+    : 'malformed';
 }
 
 function addressOf(server: Server): string {

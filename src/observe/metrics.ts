@@ -97,7 +97,7 @@ export function createMetrics({
     registry,
     'unserved_total',
     'Requests answered 404 (reason not-found) or 405 (method), and connections closed for misuse:' +
-      ' pipelined, unread, malformed.',
+      ' pipelined, unread, malformed, proxy-protocol.',
     ['reason'],
   );
   const lines = 'Lines of the log that were dropped, because too many waited for their reader.';

@@ -1,4 +1,5 @@
 import { type Failure, failure, lazyFailure } from '../errors.ts';
+import { damageIn } from '../values/damage.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
@@ -180,11 +181,12 @@ function candidateOf(
   }
   const scheme = sign.kind === 'string' ? schemeOf(shape, sign.text) : undefined;
   if (scheme === undefined) {
+    const damage = damageIn(sign.text, (text) => schemeOf(shape, text) !== undefined);
     return failure(
       'SIGN_MALFORMED',
       `sign, a ${sign.kind} of ${sign.text.length} characters, is ` +
         (shape === 'envelope' ? 'not ' : 'neither 32 hexadecimal digits nor ') +
-        'the base64 of an RSA signature',
+        `the base64 of an RSA signature${damage === undefined ? '' : `: ${damage}`}`,
       { source: source.name, kind: sign.kind, length: sign.text.length },
     );
   }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 
 import { CountersignError, type Failure, failure } from '../errors.ts';
+import { damageIn } from '../values/damage.ts';
 import { type Members, decodeMembers, membersJson, stringMember, withoutMembers } from '../values/members.ts';
 import type { DecryptionThreads } from './blocks.ts';
 import {
@@ -223,10 +224,13 @@ function checkEnvelope(
 ): Encrypted | Failure {
   const blocks = decodeBase64(data);
   if (blocks === undefined || blocks.length === 0 || blocks.length % receiverKey.bytes !== 0) {
+    const damage = damageIn(data, (text) => decodeBase64(text) !== undefined);
     return failure(
       'ENVELOPE_MALFORMED',
-      `data is not base64 of whole blocks of ${receiverKey.bytes} bytes, the size of the merchant key; ` +
-        'check that the sender uses this key and sends all of data',
+      `data is not base64 of whole blocks of ${receiverKey.bytes} bytes, the size of the merchant key` +
+        (damage === undefined
+          ? '; check that the sender uses this key and sends all of data'
+          : `: ${damage}`),
     );
   }
   if (blocks.length / receiverKey.bytes > blocksMax) {

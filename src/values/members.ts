@@ -1,4 +1,5 @@
 import { type Failure, failure } from '../errors.ts';
+import { prefixOf } from './damage.ts';
 import { Rejected, catchRejection } from './rejection.ts';
 
 /**
@@ -51,6 +52,14 @@ export function decodeMembers(bytes: Uint8Array, bounds: Bounds = BODY_BOUNDS): 
   if (bytes.length > bounds.bytes) {
     return failure('BODY_TOO_LARGE', `the body has ${bytes.length} bytes; at most ${bounds.bytes} are read`);
   }
+  const decoded = decodeText(bytes, bounds);
+  if (decoded.ok || (decoded.code !== 'NOT_UTF8' && decoded.code !== 'NOT_AN_OBJECT')) return decoded;
+  const prefix = prefixOf(bytes);
+  if (prefix === undefined) return decoded;
+  return failure(decoded.code, `the body begins with ${prefix.name}, not with {; ${prefix.fix}`);
+}
+
+function decodeText(bytes: Uint8Array, bounds: Bounds): Decoded {
   let text: string;
   try {
     text = utf8.decode(bytes);

@@ -43,7 +43,7 @@ describe('what comes from outside is printed escaped', () => {
     ['the name of a list', ['list', 'add', ARGUMENT, 'x', '--create'], ''],
     ['a decision that is not there', ['decisions', 'show', ARGUMENT], ''],
   ])('%s', async (_, argv, body) => {
-    const run = place().runWith({ input: () => Promise.resolve(body) });
+    const run = place().runWith({ input: () => Promise.resolve(Buffer.from(body)) });
     for (const words of [argv, [...argv, '--json']]) {
       const ran = await run(...words);
       expect(ran.code).not.toBe(0);

@@ -27,7 +27,7 @@ export async function runCall(argv: readonly string[], over: Partial<Terminal> =
   const code = await runProgram(argv, {
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
-    input: () => Promise.resolve(''),
+    input: () => Promise.resolve(Buffer.alloc(0)),
     env: {},
     clock: () => NOW_MS,
     user: 'ada',

@@ -204,7 +204,7 @@ async function runHere(
   const code = await runProgram(argv, {
     out: (text) => void out.push(text),
     err: (text) => void err.push(text),
-    input: () => Promise.resolve(''),
+    input: () => Promise.resolve(Buffer.alloc(0)),
     env,
     clock,
     user: userInfo().username,

@@ -21,7 +21,7 @@ export const signatureExplain: CommandRow = {
   async run(session, call) {
     const sources = paymentSources(session, call.option('source'));
     const body = await session.input();
-    if (body.trim() === '') {
+    if (body.toString().trim() === '') {
       throw new CountersignError(
         'USAGE',
         'standard input is empty. Give the body of a callback, as in `countersign signature ' +
@@ -30,7 +30,7 @@ export const signatureExplain: CommandRow = {
     }
     const readSecret = session.secrets().read;
     const parts = { readSecret, grammar: PAYMENT_MEMBERS, optional: PAYMENT_OPTIONAL };
-    const explained = explainSignature(new TextEncoder().encode(body), sources, parts);
+    const explained = explainSignature(body, sources, parts);
     const verifies = explained.ok && explained.refusal === undefined;
     session.print(explained.ok ? explanationText(explained) : failureText(explained), {
       ...explained,

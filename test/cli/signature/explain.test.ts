@@ -7,7 +7,7 @@ import { SHOP_SECRET, md5Sign, signedPayment } from '../../service.ts';
 import { type Ran, place } from '../terminal.ts';
 
 const explain = (body: string, ...args: readonly string[]): Promise<Ran> =>
-  place().runWith({ input: () => Promise.resolve(body) })('signature', 'explain', ...args);
+  place().runWith({ input: () => Promise.resolve(Buffer.from(body)) })('signature', 'explain', ...args);
 
 const members = {
   appKey: 'test-shop',
@@ -52,7 +52,7 @@ describe('signature explain', () => {
   it('of an envelope shows the plaintext, and that its MD5 is what is signed', async () => {
     const { folder, runWith } = place();
     const key = createPublicKey(readFileSync(join(folder, 'platform.pem')));
-    const run = runWith({ input: () => Promise.resolve(signedPayment({}, 'rsa-envelope')) });
+    const run = runWith({ input: () => Promise.resolve(Buffer.from(signedPayment({}, 'rsa-envelope'))) });
     const { tried } = explained.parse((await run('signature', 'explain', '--json')).json());
     const [{ signed, signedBytes, received, hashed }] = tried;
     expect(JSON.parse(hashed.text)).toMatchObject({ appOrderId: 'o-1' });
@@ -98,11 +98,22 @@ describe('signature explain', () => {
     ['an appKey of nobody', JSON.stringify({ ...members, appKey: 'other', sign: 'x' }), 'SOURCE_UNKNOWN'],
     ['no sign', JSON.stringify(members), 'SIGN_MISSING'],
     ['a sign of no scheme', JSON.stringify({ ...members, sign: 'short' }), 'SIGN_MALFORMED'],
+    [
+      'a byte order mark',
+      `\ufeff${signedPayment({})}`,
+      'NOT_AN_OBJECT: the body begins with a byte order mark',
+    ],
+    [
+      'a header of the PROXY protocol',
+      `PROXY TCP4 192.0.2.1 192.0.2.2 1 2\r\n${signedPayment({})}`,
+      'NOT_AN_OBJECT: the body begins with a header of the PROXY protocol, version 1',
+    ],
   ])('%s: 1, and says which code the service would log', async (_, body, failure) => {
     const { code, out } = await explain(body);
     expect(code).toBe(1);
-    expect(out).toMatch(new RegExp(`^${failure}: `));
-    expect((await explain(body, '--json')).json()).toMatchObject({ verifies: false, code: failure });
+    expect(out).toMatch(new RegExp(`^${failure}`));
+    const [failureCode] = failure.split(':');
+    expect((await explain(body, '--json')).json()).toMatchObject({ verifies: false, code: failureCode });
   });
 
   it.each([

@@ -1,0 +1,84 @@
+/** Something that a program on the way has put before a text or a request. */
+export interface Prefix {
+  /** With its article. */
+  readonly name: string;
+  /** What to do about it. */
+  readonly fix: string;
+  readonly isProxyHeader: boolean;
+}
+
+/** What turns the headers of the PROXY protocol into ones that are read. */
+export const PROXY_FIX =
+  'turn the PROXY protocol off in the load balancer, and let it send the client in X-Forwarded-For';
+
+const prefixes: readonly (Prefix & { readonly bytes: Uint8Array })[] = [
+  {
+    name: 'a byte order mark (EF BB BF)',
+    fix: 'the sender must leave it out',
+    bytes: Uint8Array.of(0xef, 0xbb, 0xbf),
+    isProxyHeader: false,
+  },
+  ...[Uint8Array.of(0xff, 0xfe), Uint8Array.of(0xfe, 0xff)].map((bytes) => ({
+    name: 'a byte order mark of UTF-16',
+    fix: 'the sender must send UTF-8, without a byte order mark',
+    bytes,
+    isProxyHeader: false,
+  })),
+  {
+    name: 'a header of the PROXY protocol, version 1',
+    fix: PROXY_FIX,
+    bytes: Buffer.from('PROXY '),
+    isProxyHeader: true,
+  },
+  {
+    name: 'a header of the PROXY protocol, version 2',
+    fix: PROXY_FIX,
+    bytes: Buffer.from('\r\n\r\n\0\r\nQUIT\n'),
+    isProxyHeader: true,
+  },
+];
+
+/** The known prefix with which these bytes begin. */
+export function prefixOf(bytes: Uint8Array): Prefix | undefined {
+  return prefixes.find((prefix) => prefix.bytes.every((byte, at) => bytes[at] === byte));
+}
+
+/** What happens to base64 or hexadecimal digits on the way, and what undoes it. */
+const damages: readonly { readonly text: string; readonly undo: (text: string) => string }[] = [
+  {
+    text: 'it is percent-encoded (%2B in place of +); the sender must not encode it for a URL',
+    undo: percentDecoded,
+  },
+  {
+    text: 'it begins or ends with white space; the sender must leave that out',
+    undo: (text) => text.trim(),
+  },
+  {
+    text: 'it contains line ends; the sender must write it in one line',
+    undo: (text) => text.replaceAll(/[\r\n]|\\r|\\n/g, ''),
+  },
+  {
+    text: 'it has blanks in place of +; the sender, or a gateway, must not decode it as a form',
+    undo: (text) => text.replaceAll(' ', '+'),
+  },
+];
+
+/** What has damaged a text on the way: `isWhole` is true once that is undone. Undefined if nothing is known. */
+export function damageIn(text: string, isWhole: (text: string) => boolean): string | undefined {
+  const found: string[] = [];
+  let repaired = text;
+  for (const damage of damages) {
+    const undone = damage.undo(repaired);
+    if (undone !== repaired) found.push(damage.text);
+    repaired = undone;
+  }
+  return found.length > 0 && isWhole(repaired) ? found.join('; ') : undefined;
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
