@@ -1,5 +1,5 @@
 import { type Failure, type FailureCode, failure } from '../errors.ts';
-import { type Amount, parseAmount } from '../values/amount.ts';
+import { type Amount, parseSignedAmount } from '../values/amount.ts';
 import { toComparable, unsafeTextReason } from '../values/comparable.ts';
 import type { Grammar, Member, Members } from '../values/members.ts';
 import { Rejected, catchRejection } from '../values/rejection.ts';
@@ -111,10 +111,11 @@ export function requiredAmount(
   if (member === undefined) return reject('MEMBER_MISSING', `${name} is missing`, { member: name });
   const readable =
     (member.kind === 'string' || member.kind === 'number') && pattern?.test(member.text) !== false;
-  const amount = readable ? parseAmount(member.text) : undefined;
+  const amount = readable ? parseSignedAmount(member.text) : undefined;
   if (amount === undefined)
     return invalid(name, member, 'a decimal with at most 36 digits before and after the point');
-  if (amount === 0n && !zero) return invalid(name, member, 'an amount above zero');
+  if (member.text.startsWith('-') || (amount === 0n && !zero))
+    return invalid(name, member, 'an amount above zero');
   return amount;
 }
 

@@ -62,7 +62,7 @@ export const TRANSFER_TEXTS = {
 
 /**
  * Parses a co-signer's withdrawal confirmation (section 6.2). The withdrawal number is `transfer_id` or
- * `withdraw_id`; either may be empty. If there are `outputs`, they must sum to `amount` and include `to`. For
+ * `withdraw_id`; either may be empty. If `outputs` is a list, also an empty one, it must sum to `amount` and include `to`. For
  * policies, `to` is then the list of all addresses that are paid.
  */
 export function parseTransfer(
@@ -186,7 +186,6 @@ function outputsOf(
   const decoded = readObjects(member.text, OUTPUT_BOUNDS);
   if (!decoded.ok) return reject('OUTPUTS_INVALID', `outputs can't be read: ${decoded.because}`);
   const count = decoded.objects.length;
-  if (count === 0) return undefined;
   if (count > most) {
     const because =
       `the withdrawal has ${count} outputs; at most ${most} are read (public.limits.outputs); ` +

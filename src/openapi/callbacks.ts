@@ -128,6 +128,7 @@ export const CALLBACK_SCHEMAS = {
         contentMediaType: 'application/json',
         contentSchema: {
           type: 'array',
+          minItems: 1,
           maxItems: OUTPUTS_MAX,
           items: {
             type: 'object',

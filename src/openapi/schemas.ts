@@ -50,6 +50,10 @@ const OPTIONS: Parameters<typeof z.toJSONSchema>[1] = {
   io: 'input',
   override({ zodSchema, jsonSchema }) {
     delete jsonSchema['tsType'];
+    if (jsonSchema['mayBeNull'] === true) {
+      delete jsonSchema['mayBeNull'];
+      if (jsonSchema.type === 'array') Object.assign(jsonSchema, { type: ['array', 'null'] });
+    }
     if (jsonSchema['mayBeEmpty'] === true) {
       delete jsonSchema['mayBeEmpty'];
       jsonSchema.anyOf = [...new Set([...(jsonSchema.anyOf ?? []), EMPTY])];

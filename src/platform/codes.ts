@@ -16,7 +16,10 @@ const SIGN_IN_AGAIN = 'let the user sign in again, and exchange the new code';
 /** The codes that the platform documents. Section 7 only says that every code but 0 is a failure. */
 export const platformCodes: Readonly<Record<string, PlatformCode>> = {
   '10001': { meaning: 'system error', fix: 'try again later, or ask the platform', doubtful: true },
-  '10015': { meaning: 'the operation failed', fix: 'ask the platform for the cause' },
+  '10015': {
+    meaning: 'the operation failed, as after a confirmation that was refused',
+    fix: 'look whether your own receiver answered FAILURE; if it did not, ask the platform for the cause',
+  },
   '10020': { meaning: 'wrong parameter', fix: 'correct the parameters' },
   '50000': { meaning: 'wrong method', fix: 'check platform.url and platform.segment' },
   '50001': { meaning: 'illegal appKey', fix: CHECK_KEY },

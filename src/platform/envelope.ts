@@ -36,7 +36,11 @@ export function readAnswer(
 
   const opened = protection.open(members.get('data') ?? NULL, members.get('sign'));
   if (!opened.ok) throw invalidAnswer(operation, opened.because, { reason: opened.code });
-  if ('plain' in opened) return readData(operation, exactOf(operation, opened.plain, bounds));
+  if ('plain' in opened) {
+    const plain = exactOf(operation, opened.plain, bounds);
+    // Anybody on the way could make an empty answer of one that has to be signed.
+    return readData(protection.signsAnswers ? { ...operation, empty: undefined } : operation, plain);
+  }
   const decrypted = decodeJson(opened.text, bounds);
   if (!decrypted.ok) throw invalidAnswer(operation, `in the decrypted data, ${decrypted.because}`);
   return readData(operation, exactOf(operation, decrypted.member, bounds));
@@ -76,7 +80,7 @@ function codeOf(members: Members): string | undefined {
 const FAULTS_MAX = 4;
 
 function readData(operation: Operation, value: unknown): unknown {
-  const parsed = operation.data.safeParse(value);
+  const parsed = operation.data.safeParse(value === null ? (operation.empty ?? null) : value);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.slice(0, FAULTS_MAX).map(faultOf);
   const more = parsed.error.issues.length - faults.length;

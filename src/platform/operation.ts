@@ -32,6 +32,8 @@ export interface Operation<P extends z.ZodObject = z.ZodObject, D extends z.ZodT
   readonly example: Readonly<Record<string, string>>;
   /** The reading of `data`. */
   readonly data: D;
+  /** What `data` is read as if it is null, which is how the platform may write that it has no records. */
+  readonly empty?: Readonly<Record<string, unknown>> | undefined;
   /** A record of `data`, if it has records. */
   readonly record?: z.ZodType;
   /** Whether it changes nothing. Only such an operation is sent again by itself. */
@@ -61,8 +63,8 @@ export interface Paging<D, R> {
    * page is the last one.
    */
   least?(data: D): number;
-  /** Identifies a record on all pages. */
-  key(record: R): string;
+  /** Identifies a record on all pages. Without it, equal records can be several. */
+  key?(record: R): string;
   /** The parameters that bound a range of time, and the longest range in one request. */
   readonly range?: { readonly start: string; readonly end: string; readonly mostMs: number };
 }

@@ -15,11 +15,12 @@ import {
 import { request } from './request.ts';
 
 /**
- * All records of an operation, one request a page. A record that comes again on a later page, because records
- * moved meanwhile, is given once. Records that are equal within one page are all given. A range of time that
- * is too long for one request is read in parts.
+ * All records of an operation, one request a page. A record whose id comes again on a later page, because
+ * records moved meanwhile, is given once. Equal records without an id are all given, unless their positions
+ * prove that they are the same. A range of time that is too long for one request is read in parts.
  *
- * Throws PLATFORM_ANSWER_INVALID if a page repeats the earlier ones, or if the pages end before `count`.
+ * Throws PLATFORM_ANSWER_INVALID if a page repeats the earlier ones, if the pages moved and a record may have
+ * been missed, or if there are fewer records than `count`.
  */
 export function iterate<O extends PagedOperation>(
   connection: Connection,
@@ -38,8 +39,9 @@ export function iterate(
   const position = startOf(operation, options.cursor, ranges.length);
 
   async function* read(): AsyncGenerator {
-    const seen = new Set<string>();
+    const seen = new Map<string, number>();
     const progress = { pages: 0, records: 0, total: undefined };
+    const isWhole = ranges.length === 1;
     for (; position.range < ranges.length; moveTo(position, { range: position.range + 1 })) {
       const bounded = { ...parameters, ...ranges[position.range] };
       yield* readRange({
@@ -51,6 +53,8 @@ export function iterate(
         position,
         seen,
         progress,
+        isWhole,
+        previous: [],
       });
     }
   }
@@ -72,13 +76,16 @@ export function iterate(
 }
 
 /**
- * Where an iteration is: earlier pages of the range had `received` records, `given` records of the page were
- * given, and `last` is the key of the last one.
+ * Where an iteration is: earlier pages of the range had `received` records, of which `repeated` were dropped,
+ * `given` records of the page were given, and `last` is the key of the last one. The first page of the range
+ * stated that there are `stated` records, or at least as many; -1 if it didn't.
  */
 interface Position {
   range: number;
   page: number;
   received: number;
+  repeated: number;
+  stated: number;
   given: number;
   last: string;
 }
@@ -90,22 +97,23 @@ interface Reading {
   readonly parameters: Readonly<Record<string, unknown>>;
   readonly options: IterationOptions;
   readonly position: Position;
-  /** The keys of all records of earlier pages. */
-  readonly seen: Set<string>;
+  /** The keys of all records of earlier pages, with the last range that had them. */
+  readonly seen: Map<string, number>;
   readonly progress: { pages: number; records: number; total: number | undefined };
+  /** Whether there is one range, so that its count is that of all records. */
+  readonly isWhole: boolean;
+  /** The keys of the page before, in order. */
+  previous: readonly string[];
 }
 
 async function* readRange(reading: Reading): AsyncGenerator {
-  const { connection, operation, paging, position, seen, progress, options } = reading;
+  const { operation, paging, position, seen, progress, options, isWhole } = reading;
   for (;;) {
-    const parameters = { ...reading.parameters, [paging.page]: String(position.page) };
-    const data = await request(connection, operation, parameters, options);
-    const records = paging.records(data);
-    const keys = records.map((record) => shortKey(paging.key(record)));
+    const { data, records, keys } = await readPage(reading, position.page);
     const count = paging.count?.(data);
     const least = count ?? paging.least?.(data);
     const page = { page: position.page, keys, count, least, received: position.received + records.length };
-    checkPage(operation, page);
+    checkPage(operation, page, paging.key !== undefined);
     if (count !== undefined && progress.total !== undefined && count < progress.total && position.page > 1) {
       throw invalidAnswer(
         operation,
@@ -113,28 +121,78 @@ async function* readRange(reading: Reading): AsyncGenerator {
           'read all pages again',
       );
     }
-    if (position.page > 1 && records.length > 0 && keys.every((key) => seen.has(key))) {
+    const isRepeated =
+      paging.key === undefined ? isSame(keys, reading.previous) : keys.every((key) => seen.has(key));
+    if (position.page > 1 && records.length > 0 && isRepeated) {
       // Some platforms repeat their last page after it.
-      if (count === undefined && least !== undefined && position.received >= least) return;
+      if (count === undefined && least !== undefined && position.received >= least) break;
       throw invalidAnswer(operation, `page ${position.page} only repeats records of earlier pages`);
     }
 
+    const grown = count === undefined || progress.total === undefined ? 0 : count - progress.total;
+    const moved = paging.key === undefined ? await movedRecords(reading, keys, grown) : 0;
+    const isDropped = (key: string, at: number): boolean =>
+      at < moved || (paging.key !== undefined && seen.has(key));
+    const repeated = keys.filter(
+      (key, at) => at < moved || (paging.key !== undefined && seen.get(key) === position.range),
+    ).length;
+    if (position.stated === -1) position.stated = least ?? -1;
     const begin = resumeAt(operation, position, keys);
     for (let at = begin; at < records.length; at++) {
       const key = keys[at] ?? '';
       position.given = at + 1;
       position.last = key;
-      if (seen.has(key)) continue;
+      if (isDropped(key, at)) continue;
       progress.records++;
       yield records[at];
     }
-    for (const key of keys) seen.add(key);
+    for (const key of keys) seen.set(key, position.range);
+    reading.previous = keys;
     progress.pages++;
     progress.total = count;
-    options.onPage?.({ ...progress });
-    if (isLast(reading, page)) return;
-    moveTo(position, { range: position.range, page: position.page + 1, received: page.received });
+    options.onPage?.({ ...progress, total: isWhole ? count : undefined });
+    const next = { received: page.received, repeated: position.repeated + repeated };
+    if (isLast(reading, page)) {
+      Object.assign(position, next);
+      break;
+    }
+    moveTo(position, { range: position.range, page: position.page + 1, stated: position.stated, ...next });
   }
+  const distinct = position.received - position.repeated;
+  if (distinct >= position.stated) return;
+  throw invalidAnswer(
+    operation,
+    `the pages have ${distinct} records, without those that came again, and the first page states ` +
+      `${position.stated}: records moved, and one may have been missed; read all pages again`,
+  );
+}
+
+async function readPage({ connection, operation, paging, parameters, options }: Reading, page: number) {
+  const data = await request(connection, operation, { ...parameters, [paging.page]: String(page) }, options);
+  const records = paging.records(data);
+  const keyOf = (record: unknown): string => paging.key?.(record) ?? JSON.stringify(record);
+  return { data, records, keys: records.map((record) => shortKey(keyOf(record))) };
+}
+
+const isSame = (keys: readonly string[], others: readonly string[]): boolean =>
+  keys.length === others.length && keys.every((key, at) => key === others[at]);
+
+/**
+ * How many records at the beginning of a page are those at the end of the page before, which moved. Records
+ * that are only equal have no id that says it, so the page before is read again: if it is unchanged, nothing
+ * moved. If it has changed, as many records moved as `count` has grown by, or else what moved is unknown.
+ */
+async function movedRecords(reading: Reading, keys: readonly string[], grown: number): Promise<number> {
+  const { operation, position, previous, seen } = reading;
+  if (previous.length === 0 || !keys.some((key) => seen.has(key))) return 0;
+  const again = await readPage(reading, position.page - 1);
+  if (isSame(again.keys, previous)) return 0;
+  if (grown > 0 && grown <= keys.length && isSame(keys.slice(0, grown), previous.slice(-grown))) return grown;
+  throw invalidAnswer(
+    operation,
+    `page ${position.page} has records of earlier pages, and page ${position.page - 1} has changed since it ` +
+      'was read: records moved, so that one may have been missed; read all pages again',
+  );
 }
 
 /** A page that was read. `received` counts its records and those of earlier pages. */
@@ -154,9 +212,16 @@ function isLast({ paging, parameters }: Reading, { keys, count, least, received 
   return paging.size !== undefined && keys.length < Number(parameters[paging.size]);
 }
 
-function checkPage(operation: Operation, { page, keys, count, least, received }: Page): void {
+function checkPage(
+  operation: Operation,
+  { page, keys, count, least, received }: Page,
+  hasIds: boolean,
+): void {
   if (count !== undefined && keys.length > count) {
     throw invalidAnswer(operation, `page ${page} has ${keys.length} records, but count is ${count}`);
+  }
+  if (!hasIds && count !== undefined && received > count) {
+    throw invalidAnswer(operation, `page ${page} ends at record ${received}, but count is ${count}`);
   }
   if (least !== undefined && keys.length === 0 && received < least) {
     const stated = count === undefined ? `there are at least ${least}` : `count is ${count}`;
@@ -181,9 +246,9 @@ function resumeAt(operation: Operation, { page, given, last }: Position, keys: r
 
 function moveTo(
   position: Position,
-  { range, page = 1, received = 0 }: Pick<Position, 'range'> & Partial<Position>,
+  { range, page = 1, received = 0, repeated = 0, stated = -1 }: Pick<Position, 'range'> & Partial<Position>,
 ): void {
-  Object.assign(position, { range, page, received, given: 0, last: '' });
+  Object.assign(position, { range, page, received, repeated, stated, given: 0, last: '' });
 }
 
 /** 72 bits, so that a million records have no two equal keys by chance. */
@@ -196,19 +261,26 @@ const cursorForm = z.tuple([
   z.int().min(1),
   z.int().min(0),
   z.int().min(0),
+  z.int().min(0),
+  z.int().min(-1),
   z.string().regex(/^(?:[\w-]{12})?$/),
 ]);
 
-function cursorOf({ range, page, received, given, last }: Position): string {
-  return Buffer.from(JSON.stringify([range, page, received, given, last])).toString('base64url');
+function cursorOf({ range, page, received, given, repeated, stated, last }: Position): string {
+  return Buffer.from(JSON.stringify([range, page, received, given, repeated, stated, last])).toString(
+    'base64url',
+  );
 }
 
 function startOf(operation: Operation, cursor: string | undefined, ranges: number): Position {
-  if (cursor === undefined) return { range: 0, page: 1, received: 0, given: 0, last: '' };
+  if (cursor === undefined) {
+    return { range: 0, page: 1, received: 0, given: 0, repeated: 0, stated: -1, last: '' };
+  }
   const parsed = cursorForm.safeParse(jsonOf(Buffer.from(cursor, 'base64url').toString()));
-  const [range = ranges, page = 1, received = 0, given = 0, last = ''] = parsed.data ?? [];
+  const [range = ranges, page = 1, received = 0, given = 0, repeated = 0, stated = -1, last = ''] =
+    parsed.data ?? [];
   if (parsed.success && range <= ranges && (given === 0) === (last === ''))
-    return { range, page, received, given, last };
+    return { range, page, received, given, repeated, stated, last };
   throw new PlatformError('PLATFORM_PARAMETER', 'the cursor is not one of this operation', {
     operation: operation.name,
     section: operation.section,

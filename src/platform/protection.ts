@@ -33,6 +33,8 @@ export interface Protection {
   sealEncrypted(parameters: Members, nowMs: number): { readonly body: string } | string;
   /** The member `data` of an answer, decrypted and verified if the scheme does so. */
   open(data: Member, sign: Member | undefined): Opened | Failure;
+  /** Whether answers are signed. One without data has no signature. */
+  readonly signsAnswers: boolean;
   /** The texts that no error may show. */
   readonly secrets: readonly string[];
 }
@@ -91,6 +93,7 @@ function flatProtection(credentials: Extract<PlatformCredentials, { readonly sch
       return { body: signer.sign(new Map([own, ['data', data]]), nowMs) };
     },
     open: (data) => ({ ok: true, plain: data }),
+    signsAnswers: false,
     secrets: [secret],
   };
 }
@@ -137,6 +140,7 @@ function envelopeProtection(
       const opened = openEnvelope({ data: data.text, sign: sign.text }, keys, ANSWER_BLOCKS_MAX);
       return opened.ok ? { ok: true, text: opened.plaintext } : opened;
     },
+    signsAnswers: true,
     secrets: [merchantKey],
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SIGNED_DECIMAL } from '../values/amount.ts';
 
 /*
  * The kinds of values in answers. An answer's numbers arrive as the text that was written (exact-json.ts), so
@@ -31,7 +32,7 @@ export const id = z
 export const amount = z
   .string({ error: 'must be an amount' })
   .max(120, { error: 'must be an amount of at most 120 characters' })
-  .regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d{1,3})?$/, { error: 'must be an exact decimal' })
+  .regex(SIGNED_DECIMAL, { error: 'must be an exact decimal' })
   .meta({
     id: 'Amount',
     type: ['number', 'string'],
@@ -82,8 +83,11 @@ export function orNull<T extends z.ZodType>(schema: T) {
 /** What describes a record and identifies nothing: a name, a contact, a comment. */
 export const note = orNull(text).meta({ id: 'Note' });
 
+/** A list. The platform may write null for an empty one. */
 export function list<T extends z.ZodType>(element: T) {
-  return z.array(element, { error: 'must be a list' });
+  return z
+    .preprocess((value) => (value === null ? [] : value), z.array(element, { error: 'must be a list' }))
+    .meta({ mayBeNull: true });
 }
 
 /** An object with at least these members. Members that the specification doesn't name are left out. */

@@ -1,5 +1,6 @@
 import { type Members, type TextBounds, readMembers } from '../values/members.ts';
-import { BILL_MEMBERS, type Bill, type BillRecord, type PlacedRecord, billFault, shown } from './bill.ts';
+import { BILL_MEMBERS, type Bill, type BillRecord, type ReadRecord, billFault, shown } from './bill.ts';
+import { printableSentence } from '../values/printable.ts';
 import { readCsvLine } from './csv.ts';
 import { type Line, readLines } from './lines.ts';
 
@@ -18,13 +19,16 @@ export function openBillFile(path: string, { count }: { readonly count?: number 
   return { name: path, records: () => records(path, reader.lines, count), digest: reader.digest };
 }
 
-type LineValue = { readonly record: BillRecord } | { readonly count: string };
+type LineValue =
+  | { readonly record: BillRecord }
+  | { readonly unreadable: string; readonly id: string }
+  | { readonly count: string };
 
 async function* records(
   path: string,
   lines: AsyncIterable<Line>,
   expected: number | undefined,
-): AsyncGenerator<PlacedRecord> {
+): AsyncGenerator<ReadRecord> {
   let read: ((text: string) => LineValue | string) | undefined;
   let stated: string | undefined;
   let count = 0;
@@ -42,11 +46,18 @@ async function* records(
       read = jsonValue;
     }
     const value = read(text.startsWith(BYTE_ORDER_MARK) && number === 1 ? text.slice(1) : text);
-    if (typeof value === 'string') throw billFault(path, number, `${value}. Get the bill again`);
+    if (typeof value === 'string')
+      throw billFault(
+        path,
+        number,
+        value.endsWith(FROM_A_SPREADSHEET) ? value : `${value}. Get the bill again`,
+      );
     if ('count' in value) stated = value.count;
     else {
       count++;
-      yield { ...value.record, line: number };
+      yield 'record' in value
+        ? { ...value.record, line: number }
+        : { line: number, id: value.id, because: value.unreadable, text: printableSentence(text) };
     }
   }
   checkCount(path, count, stated, expected);
@@ -99,10 +110,23 @@ function textOf(members: Members, name: string): string | { readonly fault: stri
 
 // ---- CSV ----
 
+/** A spreadsheet takes an id of many digits for a number, and keeps 15 digits of it at most. */
+const ROUNDED_ID = /^\d(?:[.,]\d+)?E\+\d{1,3}$/;
+const FROM_A_SPREADSHEET =
+  'The file was saved by a spreadsheet, which rounds long ids and changes dates: write it again with ' +
+  '`countersign platform bill --day DAY --all --csv`, and save no file that a spreadsheet has opened';
+
 function csvReader(path: string, header: string): (text: string) => LineValue | string {
   const names = readCsvLine(header);
   if (typeof names === 'string') throw billFault(path, 1, `${names}. Get the bill again`);
   const missing = BILL_MEMBERS.filter((name) => !names.includes(name));
+  if (missing.length > 0 && header.includes(';') && BILL_MEMBERS.every((name) => header.includes(name))) {
+    throw billFault(
+      path,
+      1,
+      `its fields have semicolons between them, as a spreadsheet writes them. ${FROM_A_SPREADSHEET}`,
+    );
+  }
   if (missing.length > 0) {
     throw billFault(
       path,
@@ -123,16 +147,26 @@ function csvReader(path: string, header: string): (text: string) => LineValue | 
     if (first === 'end' && fields.length === 2) {
       return WHOLE_NUMBER.test(count) ? { count } : `the number of records is ${shown(count)}, not a number`;
     }
+    if (first === 'end' && fields.slice(2).every((field) => field === '')) {
+      return `the line with the number of records has empty fields behind it, as a spreadsheet writes it. ${FROM_A_SPREADSHEET}`;
+    }
     if (fields.length !== names.length) {
       return `it has ${fields.length} fields, and the header has ${names.length}`;
     }
-    return recordOf((name) => fields[columns.get(name) ?? -1] ?? '');
+    const field = (name: keyof BillRecord): string => fields[columns.get(name) ?? -1] ?? '';
+    const rounded = (['merchantUserId', 'appOrderId', 'userId'] as const).find((name) =>
+      ROUNDED_ID.test(field(name)),
+    );
+    if (rounded !== undefined) {
+      return `${rounded} is ${shown(field(rounded))}, an id that a spreadsheet has rounded. ${FROM_A_SPREADSHEET}`;
+    }
+    return recordOf(field);
   };
 }
 
 // ---- records ----
 
-function recordOf(read: (name: keyof BillRecord) => string | { readonly fault: string }): LineValue | string {
+function recordOf(read: (name: keyof BillRecord) => string | { readonly fault: string }): LineValue {
   let fault: string | undefined;
   const text = (name: keyof BillRecord): string => {
     const found = read(name);
@@ -151,5 +185,5 @@ function recordOf(read: (name: keyof BillRecord) => string | { readonly fault: s
     createTime: text('createTime'),
     payTime: text('payTime'),
   };
-  return fault ?? { record };
+  return fault === undefined ? { record } : { unreadable: fault, id: record.appOrderId };
 }

@@ -1,5 +1,5 @@
 import { CountersignError } from '../errors.ts';
-import { type Amount, parseAmount } from '../values/amount.ts';
+import { type Amount, parseSignedAmount } from '../values/amount.ts';
 import { printableSentence } from '../values/printable.ts';
 import { type Day, billDate } from './day.ts';
 
@@ -25,6 +25,18 @@ export interface PlacedRecord extends BillRecord {
   readonly line: number;
 }
 
+/** A record that can't be read. It hides nothing else of the day: it is an exception of its own. */
+export interface UnreadableRecord {
+  readonly line: number;
+  /** Its appOrderId; the empty text if that can't be read either. */
+  readonly id: string;
+  readonly because: string;
+  /** The record as the bill writes it, on one line and bounded. */
+  readonly text: string;
+}
+
+export type ReadRecord = PlacedRecord | UnreadableRecord;
+
 /**
  * The bill of a day. It has all records of both order types, or reading rejects: a bill that might lack
  * records would hide what was billed.
@@ -33,7 +45,7 @@ export interface Bill {
   /** For errors: the file or the operation. */
   readonly name: string;
   /** In the order of the bill. To be read once. Rejects with BILL_INVALID. */
-  records(): AsyncIterable<PlacedRecord>;
+  records(): AsyncIterable<ReadRecord>;
   /** The SHA-256 of what was read, once all records were read. */
   digest(): string;
 }
@@ -59,35 +71,35 @@ export interface BilledOrder {
 const TEXT_MAX = 256;
 /** Invisible characters could make two ids look the same. */
 const TEXT = /^[^\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]+$/u;
-const AMOUNT = /^(?:0|[1-9]\d{0,35})(?:\.\d{1,36})?$/;
 
 /**
  * Checks a record against section 2.15 and the day. Ids may have characters that no payment confirmation may
- * have: such an order was never approved, and must be reported as billed. Throws BILL_INVALID.
+ * have: such an order was never approved, and must be reported as billed. Throws BILL_INVALID for a record of
+ * another day, because the whole bill is then one of another day.
  */
-export function checkRecord(record: PlacedRecord, bill: Pick<Bill, 'name'>, day: Day): BilledOrder {
+export function checkRecord(
+  record: PlacedRecord,
+  bill: Pick<Bill, 'name'>,
+  day: Day,
+): BilledOrder | UnreadableRecord {
   const { appOrderId, payCoinSymbol, orderAmount, orderType, userId, createTime, payTime, line } = record;
-  const wrong = (member: keyof BillRecord, must: string): CountersignError =>
-    billFault(
-      bill.name,
-      line,
-      `${member} is ${shown(record[member])} and must be ${must}. Get the bill again, or correct the record`,
-    );
+  const wrong = (member: keyof BillRecord, must: string): UnreadableRecord =>
+    unreadable(record, `${member} is ${shown(record[member])} and must be ${must}`);
   for (const member of ['appOrderId', 'payCoinSymbol', 'userId'] as const) {
-    if (record[member].length > TEXT_MAX || !TEXT.test(record[member]))
-      throw wrong(member, `1 to ${TEXT_MAX} visible characters`);
+    if (!isVisible(record[member])) return wrong(member, `1 to ${TEXT_MAX} visible characters`);
   }
   const type = ORDER_TYPES.get(orderType);
-  if (type === undefined) throw wrong('orderType', '1 (payment order) or 11 (transfer order)');
-  const amount = AMOUNT.test(orderAmount) ? parseAmount(orderAmount) : undefined;
+  if (type === undefined) return wrong('orderType', '1 (payment order) or 11 (transfer order)');
+  const amount = parseSignedAmount(orderAmount);
   if (amount === undefined)
-    throw wrong('orderAmount', 'a decimal without sign or exponent, with at most 36 digits on each side');
-  const dates = (['createTime', 'payTime'] as const).map((member) => {
-    if (record[member] === '') return undefined;
+    return wrong('orderAmount', 'a decimal with at most 36 digits before and after the point');
+  const dates: (string | undefined)[] = [];
+  for (const member of ['createTime', 'payTime'] as const) {
+    if (record[member] === '') continue;
     const date = billDate(record[member], day.zone);
-    if (date === undefined) throw wrong(member, 'yyyy-MM-dd HH:mm:ss or epoch milliseconds');
-    return date;
-  });
+    if (date === undefined) return wrong(member, 'yyyy-MM-dd HH:mm:ss or epoch milliseconds');
+    dates.push(date);
+  }
   if (!dates.includes(day.date)) {
     const times = `createTime is ${shown(createTime)} and payTime is ${shown(payTime)}`;
     const because = `${times}, which is another day than ${day.date} in ${day.zone}`;
@@ -95,6 +107,13 @@ export function checkRecord(record: PlacedRecord, bill: Pick<Bill, 'name'>, day:
   }
   const time = payTime === '' ? createTime : payTime;
   return { id: appOrderId, type, coin: payCoinSymbol, amount, user: userId, time, line };
+}
+
+const isVisible = (text: string): boolean => text.length <= TEXT_MAX && TEXT.test(text);
+
+function unreadable({ line, ...members }: PlacedRecord, because: string): UnreadableRecord {
+  const id = isVisible(members.appOrderId) ? members.appOrderId : '';
+  return { line, id, because, text: printableSentence(JSON.stringify(members)) };
 }
 
 /** Line 0 means the whole bill. */

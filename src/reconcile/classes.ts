@@ -54,6 +54,11 @@ export const CLASSES = {
     counts: 'theirs',
     meaning: 'billed, but its approval was released, so that no limit counts it',
   },
+  'billed-unreadable': {
+    level: 'exception',
+    counts: 'none',
+    meaning: "a record of the bill that can't be read",
+  },
   'billed-late': {
     level: 'exception',
     counts: 'theirs',

@@ -30,14 +30,12 @@ function closingQuote(text: string, start: number): number {
   return -1;
 }
 
-const NEEDS_QUOTES = /[",\r\n]/;
-/** A spreadsheet would compute these as formulas. Ids come from strangers. */
-const FORMULA = /^[=+\-@\t']/;
+/** Also what may be a formula, so that a program that takes quoted fields for text takes it for text. */
+const NEEDS_QUOTES = /[",\r\n]|^[=+@\t]|^-(?!\d+(?:\.\d+)?$)/;
 
-/** A line without its line break. A field that a spreadsheet would compute gets an apostrophe in front. */
+/** A line without its line break. No field is changed: an id with another character is another id. */
 export function csvLine(fields: readonly string[]): string {
   return fields
-    .map((field) => (FORMULA.test(field) ? `'${field}` : field))
     .map((field) => (NEEDS_QUOTES.test(field) ? `"${field.replaceAll('"', '""')}"` : field))
     .join(',');
 }

@@ -1,5 +1,5 @@
 import { type Answered, type Approved, type SourceJournal, answeredOf, flat } from './approvals.ts';
-import { type Bill, type BilledOrder, checkRecord } from './bill.ts';
+import { type Bill, type BilledOrder, type UnreadableRecord, checkRecord } from './bill.ts';
 import type { ClassName, Item, Side } from './classes.ts';
 import {
   type History,
@@ -29,8 +29,9 @@ export async function reconcilePayments(parts: PaymentParts): Promise<SourceResu
   const found: Found = { differing: [], transfers: [], matchedOlder: [], ahead, firstLines: new Map() };
   const unknown: BilledOrder[] = [];
   for await (const record of parts.bill.records()) {
-    const order = checkRecord(record, parts.bill, parts.day);
-    if (!settle(parts, journal, found, order)) unknown.push(compact(order));
+    const order = 'because' in record ? record : checkRecord(record, parts.bill, parts.day);
+    if ('because' in order) found.differing.push(unreadableItem(parts, found, order));
+    else if (!settle(parts, journal, found, order)) unknown.push(compact(order));
     parts.recordRead();
   }
   if (unknown.length > 0) {
@@ -85,6 +86,25 @@ const compact = (order: BilledOrder): BilledOrder => ({
   user: flat(order.user),
   time: flat(order.time),
 });
+
+/** An approval with its id is neither matched nor missing in the bill, so only this item is about it. */
+function unreadableItem(
+  { source }: PaymentParts,
+  { firstLines }: Found,
+  { line, id, because, text }: UnreadableRecord,
+): Item {
+  if (id !== '' && !firstLines.has(id)) firstLines.set(flat(id), line);
+  const note = `line ${line}: ${because}: ${text}`;
+  return {
+    class: 'billed-unreadable',
+    flow: 'payment',
+    source,
+    id: flat(id),
+    ours: undefined,
+    theirs: undefined,
+    note,
+  };
+}
 
 /** Returns false if the journal of the day has no approval of the order. */
 function settle(parts: PaymentParts, journal: SourceJournal, found: Found, order: BilledOrder): boolean {

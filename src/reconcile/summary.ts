@@ -134,13 +134,11 @@ function summaryOf({ flow, coin, approved, settled, settling, unlimited }: Runni
     coin,
     approved: sumOf(approved),
     settled: sumOf(settled),
-    difference: signedText(difference),
+    difference: formatAmount(difference),
     settling: sumOf(settling),
-    unexplained: signedText(difference - settling.amount),
+    unexplained: formatAmount(difference - settling.amount),
     unlimited,
   };
 }
 
 const sumOf = ({ count, amount }: RunningSum): Sum => ({ count, amount: formatAmount(amount) });
-const signedText = (amount: bigint): string =>
-  amount < 0n ? `-${formatAmount(-amount)}` : formatAmount(amount);

@@ -12,9 +12,21 @@ const POWERS = Array.from(
 export const tenTo = (exponent: number): bigint => POWERS[exponent] ?? 10n ** BigInt(exponent);
 
 export const DECIMAL = /^(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/;
+/** The texts that `parseSignedAmount` reads, apart from its bound on digits. */
+export const SIGNED_DECIMAL = new RegExp(`^-?${DECIMAL.source.slice(1)}`);
 
-/** An exact, non-negative amount in units of 10^-36. */
+/** An exact amount in units of 10^-36. Only an amount of `parseSignedAmount` may be below zero. */
 export type Amount = bigint;
+
+/**
+ * Reads an amount as JSON libraries write it: `parseAmount`, and a minus sign. Every amount that the platform
+ * sends is read by it, in callbacks, answers and bills.
+ */
+export function parseSignedAmount(text: string): Amount | undefined {
+  if (!text.startsWith('-')) return parseAmount(text);
+  const amount = parseAmount(text.slice(1));
+  return amount === undefined ? undefined : -amount;
+}
 
 /**
  * Parses a decimal such as `10`, `1.50` or `1E-8`. Returns undefined for any other text: a sign, blanks,
@@ -34,6 +46,7 @@ export function parseAmount(text: string): Amount | undefined {
 
 /** The shortest decimal text of an amount: `1.5`, never `1.50` or an exponent. */
 export function formatAmount(amount: Amount): string {
+  if (amount < 0n) return `-${formatAmount(-amount)}`;
   const digits = amount.toString().padStart(AMOUNT_SCALE + 1, '0');
   const point = digits.length - AMOUNT_SCALE;
   let end = digits.length;

@@ -165,6 +165,7 @@ describe('a withdrawal confirmation', () => {
     ['an amount that is text', { amount: '"ten"' }, 'MEMBER_INVALID'],
     ['a memo with a line break', { memo: '"a\\nb"' }, 'MEMBER_INVALID'],
     ['outputs that are no text', { outputs: '[]' }, 'OUTPUTS_INVALID'],
+    ['outputs that are an empty list', { outputs: '"[]"' }, 'OUTPUTS_INVALID'],
     ['outputs that are no JSON', { outputs: '"x"' }, 'OUTPUTS_INVALID'],
     [
       'outputs that do not sum to the amount',

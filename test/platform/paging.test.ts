@@ -205,6 +205,127 @@ describe('all pages', () => {
     expect(await collect(client(platform.url).bill.listAll({}))).toHaveLength(2);
   });
 
+  const billOf = (all: readonly string[], count: number) => JSON.stringify({ count, list: all.map(order) });
+  const order = (appOrderId: string) => ({
+    merchantUserId: 1,
+    appOrderId,
+    payCoinSymbol: 'BTC',
+    orderAmount: 1,
+    orderType: 1,
+    userId: 1,
+    createTime: '2026-03-02 10:00:00',
+  });
+  const orderIds = async (url: string): Promise<readonly string[]> =>
+    (await collect(client(url).bill.listAll({ pageSize: 2 }))).map(({ appOrderId }) => appOrderId);
+  /** Answers the pages of each request in turn: `A,B` is a page. */
+  const inTurn = (...answers: readonly (readonly [page: string, count: number])[]) => {
+    let request = 0;
+    return startPlatform({
+      data() {
+        const [page, count] = answers[request++] ?? ['', 0];
+        return billOf(page === '' ? [] : page.split(','), count);
+      },
+    });
+  };
+
+  it.each<[string, readonly (readonly [string, number])[], readonly string[]]>([
+    [
+      'on two pages that stay',
+      [
+        ['A,B', 4],
+        ['B,C', 4],
+        ['A,B', 4],
+      ],
+      ['A', 'B', 'B', 'C'],
+    ],
+    [
+      'alone on the last page',
+      [
+        ['A,B', 3],
+        ['B', 3],
+        ['A,B', 3],
+      ],
+      ['A', 'B', 'B'],
+    ],
+    [
+      'moved by a record that was added before them',
+      [
+        ['A,B', 4],
+        ['B,C', 5],
+        ['N,A', 5],
+        ['D', 5],
+      ],
+      ['A', 'B', 'C', 'D'],
+    ],
+    [
+      'on two pages, and one was added behind them',
+      [
+        ['A,B', 4],
+        ['B,C', 5],
+        ['A,B', 5],
+        ['D', 5],
+      ],
+      ['A', 'B', 'B', 'C', 'D'],
+    ],
+  ])('equal records without an id are given as often as they are there: %s', async (_, answers, ids) => {
+    const platform = await inTurn(...answers);
+    expect(await orderIds(platform.url)).toEqual(ids);
+    expect(platform.requests()).toBe(answers.length);
+  });
+
+  it.each<[string, readonly (readonly [string, number])[], string]>([
+    [
+      'pages that moved with an equal count',
+      [
+        ['A,B', 4],
+        ['B,C', 4],
+        ['N,A', 4],
+      ],
+      'page 2 has records of earlier pages, and page 1 has changed since it was read: records moved',
+    ],
+    [
+      'more records than count',
+      [
+        ['A,B', 3],
+        ['C,D', 3],
+      ],
+      'page 2 ends at record 4, but count is 3',
+    ],
+    [
+      'the same page again',
+      [
+        ['A,B', 4],
+        ['A,B', 4],
+      ],
+      'page 2 only repeats records of earlier pages',
+    ],
+  ])('end in an error, and not with fewer records: %s', async (_, answers, because) => {
+    const platform = await inTurn(...answers);
+    const error = await errorOf(orderIds(platform.url));
+    expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID', data: { operation: 'bill.list' } });
+    expect(error.message).toContain(because);
+  });
+
+  it('with ids are never fewer than count without an error, also after a cursor', async () => {
+    const platform = await startPlatform({
+      data: ({ parameters: { page } }) =>
+        JSON.stringify({ count: 4, mapList: (page === '1' ? [1, 2] : [2, 3]).map(coupon) }),
+    });
+    const given: number[] = [];
+    const read = async (): Promise<void> => {
+      for await (const { id } of client(platform.url).coupons.listAll({ pageSize: 2 }))
+        given.push(Number(id));
+    };
+    const error = await errorOf(read());
+    expect(error.message).toContain('the pages have 3 records, without those that came again, and the first');
+    expect(given).toEqual([1, 2, 3]);
+  });
+
+  it.each(['null', '{"count":0,"list":null}'])('%s is an answer without records', async (data) => {
+    const platform = await startPlatform({ data: () => data });
+    expect(await orderIds(platform.url)).toEqual([]);
+  });
+
   it('a page of 2,000 records is read with rsa-envelope too', async () => {
     const billed = (id: number) => ({
       merchantUserId: 1,
@@ -340,11 +461,12 @@ describe('a cursor', () => {
     '',
     'x',
     'bnVsbA',
-    Buffer.from('[0,1,0,""]').toString('base64url'),
-    Buffer.from('[0,0,0,0,""]').toString('base64url'),
-    Buffer.from('[9,1,0,0,""]').toString('base64url'),
-    Buffer.from('[0,1,-1,0,""]').toString('base64url'),
-    Buffer.from('[0,1,0,3,""]').toString('base64url'),
+    Buffer.from('[0,1,0,0,0,""]').toString('base64url'),
+    Buffer.from('[0,0,0,0,0,-1,""]').toString('base64url'),
+    Buffer.from('[9,1,0,0,0,-1,""]').toString('base64url'),
+    Buffer.from('[0,1,-1,0,0,-1,""]').toString('base64url'),
+    Buffer.from('[0,1,0,3,0,-1,""]').toString('base64url'),
+    Buffer.from('[0,1,0,0,0,-2,""]').toString('base64url'),
   ])('that is none is refused: %j', async (cursor) => {
     const platform = await startPlatform({ data: (request) => pageOf(numbers(1), request) });
     const read = async (): Promise<void> => {

@@ -1,7 +1,17 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DAY, type Row, type World, billed, openWorld, jsonBill, jsonLine } from './world.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import {
+  DAY,
+  type Row,
+  type World,
+  billed,
+  exceptionsOf,
+  jsonBill,
+  jsonLine,
+  openWorld,
+  reportOf,
+} from './world.ts';
 
 const ROW = billed({ id: 'a' });
 const HEADER =
@@ -13,39 +23,9 @@ const json = (from: string, to: string): string => jsonBill([ROW]).replace(from,
 
 /** A bill's text, and what its error must say. */
 const BAD: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
-  'an amount with an exponent': [
-    row({ orderAmount: '1e2' }),
-    /line 1: orderAmount is "1e2" and must be a decimal/,
-  ],
-  'a negative amount': [row({ orderAmount: '-1' }), /line 1: orderAmount is "-1"/],
-  'an amount with 37 decimals': [
-    row({ orderAmount: `0.${'0'.repeat(36)}1` }),
-    /line 1: orderAmount is "0\.0/,
-  ],
-  'an amount that is no number': [
-    json('"orderAmount":100', '"orderAmount":"ten"'),
-    /line 1: orderAmount is "ten"/,
-  ],
-  'an amount that is an object': [
-    json('"orderAmount":100', '"orderAmount":{}'),
-    /orderAmount is "{}" and must be a text/,
-  ],
-  'no amount': [json('"orderAmount":100,', ''), /line 1: orderAmount is missing/],
-  'an unknown order type': [row({ orderType: '2' }), /line 1: orderType is "2" and must be 1 .* or 11/],
-  'an empty id': [row({ appOrderId: '' }), /line 1: appOrderId is "" and must be 1 to 256 visible/],
-  'an id with an invisible character': [row({ appOrderId: 'a\u200b' }), /line 1: appOrderId/],
-  'a user that is null': [json('"userId":12345', '"userId":null'), /line 1: userId is "" and/],
   'another day': [
     row({ createTime: '2025-06-11 00:00:00', payTime: '2025-06-11 00:00:01' }),
     /line 1: createTime is "2025-06-11 00:00:00" .* another day than 2025-06-10 in Asia\/Shanghai/,
-  ],
-  'a day that does not exist': [
-    row({ createTime: '2025-02-30 00:00:00' }),
-    /line 1: createTime is "2025-02-30/,
-  ],
-  'a time without seconds': [
-    row({ payTime: '2025-06-10 12:00' }),
-    /line 1: payTime is "2025-06-10 12:00" and must/,
   ],
   'a member twice': [
     json('"orderType":1', '"orderType":1,"orderType":1'),
@@ -67,6 +47,59 @@ const BAD: Readonly<Record<string, readonly [text: string, message: RegExp]>> = 
   'a CSV with an open quote': [`${HEADER}\n"9,a\nend,1\n`, /line 2: a quoted field has no closing quote/],
   'a CSV with a lost last line': [`${HEADER}\n${CSV}\n`, /does not say how many/],
   'a CSV with a lost record': [`${HEADER}\n${CSV}\nend,2\n`, /it has 1 records instead of 2/],
+};
+
+/** A bill's text with one record that can't be read, and what the exception must say. */
+const UNREADABLE: Readonly<Record<string, readonly [text: string, message: RegExp, id?: string]>> = {
+  'an amount with 37 decimals': [
+    row({ orderAmount: `0.${'0'.repeat(36)}1` }),
+    /line 1: orderAmount is "0\.0/,
+  ],
+  'an amount that is no number': [
+    json('"orderAmount":100', '"orderAmount":"ten"'),
+    /line 1: orderAmount is "ten" and must be a decimal .*: \{.*"appOrderId":"a".*"ten"/,
+  ],
+  'an amount that is an object': [
+    json('"orderAmount":100', '"orderAmount":{}'),
+    /orderAmount is "{}" and must be a text or a number: \{.*"orderAmount":\{\}/,
+  ],
+  'no amount': [json('"orderAmount":100,', ''), /line 1: orderAmount is missing: \{/],
+  'an unknown order type': [row({ orderType: '2' }), /line 1: orderType is "2" and must be 1 .* or 11/],
+  'an empty id': [row({ appOrderId: '' }), /line 1: appOrderId is "" and must be 1 to 256 visible/, ''],
+  'an id with an invisible character': [row({ appOrderId: 'a\u200b' }), /line 1: appOrderId/, ''],
+  'a user that is null': [json('"userId":12345', '"userId":null'), /line 1: userId is "" and/],
+  'a day that does not exist': [
+    row({ createTime: '2025-02-30 00:00:00' }),
+    /line 1: createTime is "2025-02-30/,
+  ],
+  'a time without seconds': [
+    row({ payTime: '2025-06-10 12:00' }),
+    /line 1: payTime is "2025-06-10 12:00" and must/,
+  ],
+};
+
+/** What a spreadsheet leaves of a bill. */
+const SPREADSHEETS: Readonly<Record<string, readonly [text: string, message: RegExp]>> = {
+  'an end line that is padded': [
+    `${HEADER}\n${CSV}\nend,1,,,,,,,\n`,
+    /line 3: the line with the number of records has empty fields behind it, .* saved by a spreadsheet/,
+  ],
+  'a padded end line of fewer fields': [
+    `${HEADER}\n${CSV}\nend,1,,,,\n`,
+    /line 3: the line with the number of records has empty fields behind it, .* saved by a spreadsheet/,
+  ],
+  'a user id that was rounded': [
+    `${HEADER}\n${CSV.replace('12345', '1.23457E+17')}\nend,1\n`,
+    /line 2: userId is "1\.23457E\+17", an id that a spreadsheet has rounded/,
+  ],
+  'an order id that was rounded': [
+    `${HEADER}\n${CSV.replace(',a,', ',"1,23457E+17",')}\nend,1\n`,
+    /line 2: appOrderId is "1,23457E\+17", an id that a spreadsheet has rounded/,
+  ],
+  'semicolons between the fields': [
+    `${HEADER.replaceAll(',', ';')}\n${CSV.replaceAll(',', ';')}\nend;1\n`,
+    /line 1: its fields have semicolons between them, .* saved by a spreadsheet/,
+  ],
 };
 
 describe('a bill that is wrong', () => {
@@ -94,8 +127,19 @@ describe('a bill that is wrong', () => {
     expect(readdirSync(world.directory).filter((name) => !name.startsWith('.'))).toEqual([]);
   });
 
+  it.each(Object.entries(SPREADSHEETS))(
+    'was saved by a spreadsheet, with %s',
+    async (_what, [text, message]) => {
+      const { code, json: said } = await run(text);
+      expect(code).toBe(2);
+      expect(said()).toMatchObject({
+        error: { code: 'BILL_INVALID', message: expect.stringMatching(message) },
+      });
+    },
+  );
+
   it('names the file', async () => {
-    const { json: said } = await run(row({ orderType: '2' }));
+    const { json: said } = await run(jsonBill([ROW]).replace('"orderType":1', '"orderType":'));
     expect(said()).toMatchObject({ error: { data: { bill: join(world.folder, 'bad'), line: 1 } } });
   });
 
@@ -114,11 +158,60 @@ describe('a bill that is wrong', () => {
     ['with quotes and another column', `more,${HEADER}\n"x, ""y""",${CSV}\nend,1\n`],
     ['with epoch milliseconds', jsonBill([{ ...ROW, createTime: '1749528000000', payTime: '' }])],
     ['with --bill-count', `${jsonLine(ROW)}\n`, '--bill-count', '1'],
+    ['with an exponent', jsonBill([{ ...ROW, orderAmount: '1E+2' }])],
     ['with texts for numbers', json('"orderAmount":100', '"orderAmount":"100.0"')],
   ])('but %s it is right', async (_what, text, ...more) => {
     const { code, out } = await run(text, ...more);
     expect([code, out]).toEqual([0, expect.stringMatching(/"matched":1/)]);
     for (const name of readdirSync(world.directory)) rmSync(join(world.directory, name));
+  });
+});
+
+describe('a record that cannot be read', () => {
+  it.each(Object.entries(UNREADABLE))(
+    'is an exception of its day: %s',
+    async (_what, [text, message, id = 'a']) => {
+      const world = await openWorld();
+      onTestFinished(() => world.close());
+      await world.pay({ id: 'a' });
+      await world.pay({ id: 'b' });
+      const bill = world.write(
+        'bill',
+        text.replace('{"count":1}', `${jsonLine(billed({ id: 'b' }))}\n{"count":2}`),
+      );
+      const ran = await world.run(
+        'reconcile',
+        '--day',
+        DAY,
+        '--bill',
+        bill,
+        '--directory',
+        world.directory,
+        '--json',
+      );
+      expect(ran.code).toBe(1);
+      const { classes, exceptions } = reportOf(ran);
+      expect(classes).toEqual({
+        matched: 1,
+        'billed-unreadable': 1,
+        ...(id === '' ? { 'approved-not-billed': 1 } : {}),
+      });
+      const found = exceptions.find((item) => item.class === 'billed-unreadable');
+      expect(found).toMatchObject({ id, note: expect.stringMatching(message) });
+    },
+  );
+
+  it('is not a negative amount, which is compared', async () => {
+    const world = await openWorld();
+    onTestFinished(() => world.close());
+    await world.pay({ id: 'a' });
+    const transfer = billed({ id: 't', amount: '-2.5E-1' }, { orderType: '11' });
+    const ran = await world.reconcile([billed({ id: 'a', amount: '-100' }), transfer], '--json');
+    expect(exceptionsOf(ran)).toEqual(['billed-different a']);
+    expect(reportOf(ran).coins).toMatchObject([
+      { flow: 'payment', settled: { count: 1, amount: '-100' }, difference: '200' },
+      { flow: 'transfer-order', settled: { count: 1, amount: '-0.25' } },
+    ]);
   });
 });
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import { PlatformError } from '../../platform/error.ts';
 import type { Operation, PagedOperation } from '../../platform/operation.ts';
@@ -71,12 +72,27 @@ async function run(session: Session, call: Call, operation: Operation): Promise<
   const data = await request(platform.connection, operation, parameters);
   const records = recordsOf(operation, data);
   if (csv && records !== undefined) {
-    const names = namesOf(records);
-    for (const line of [csvHeader(names), ...csvLines(records, names)]) session.print(line, line);
+    const names = columnsOf(operation, records);
+    const lines = [
+      csvHeader(names),
+      ...csvLines(records, names),
+      ...endOf(operation, operation.paging?.count?.(data)),
+    ];
+    for (const line of lines) session.print(line, line);
     return 0;
   }
   session.print(dataText(operation, data, records), data);
   return 0;
+}
+
+/** Those of the operation, so that an answer without records has a header as well. */
+function columnsOf({ record }: Operation, records: readonly unknown[]): readonly string[] {
+  return record instanceof z.ZodObject ? Object.keys(record.shape) : namesOf(records);
+}
+
+/** A bill ends with the number of records that the platform states, for `reconcile --bill`. */
+function endOf({ section }: Operation, count: number | undefined): readonly string[] {
+  return section === '4.17' && count !== undefined ? [`end,${count}`] : [];
 }
 
 function recordsOf(operation: Operation, data: unknown): readonly unknown[] | undefined {
@@ -111,32 +127,35 @@ async function printAll(session: Session, all: AllPages): Promise<ExitCode> {
 
 /** Prints each record as it comes, so that memory doesn't grow with their number. */
 async function printAllCsv(session: Session, all: AllPages): Promise<ExitCode> {
-  let names: readonly string[] | undefined;
-  await eachRecord(session, all, async (record) => {
-    if (names === undefined) {
-      names = namesOf([record]);
-      session.print(csvHeader(names), names);
-    }
+  const names = columnsOf(all.operation, []);
+  session.print(csvHeader(names), names);
+  const total = await eachRecord(session, all, async (record) => {
     for (const line of csvLines([record], names)) session.print(line, line);
     await session.drained();
   });
+  for (const line of endOf(all.operation, total)) session.print(line, line);
   return 0;
 }
 
+/** Resolves with the number of records that the platform states. */
 async function eachRecord(
   session: Session,
   { operation, parameters, connection, cursor }: AllPages,
   take: (record: unknown) => void | Promise<void>,
-): Promise<void> {
+): Promise<number | undefined> {
+  let stated: number | undefined;
   const records = iterate(connection, operation, parameters, {
     cursor,
-    onPage: ({ pages, records: read, total }) =>
+    onPage: ({ pages, records: read, total }) => {
+      stated = total;
       session.progress(
         `${counted(pages, 'page')}, ${read}${total === undefined ? '' : ` of ${total}`} records`,
-      ),
+      );
+    },
   });
   try {
     for await (const record of records) await take(record);
+    return stated;
   } catch (thrown) {
     if (thrown instanceof PlatformError && thrown.code !== 'PLATFORM_PARAMETER') {
       session.report(`The output ends at the cursor ${records.cursor}. Continue with --cursor`);

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { subjectOf } from '../../callback/callback.ts';
 import { orderSources } from '../../compose/sources.ts';
 import { messageOf } from '../../errors.ts';
+import { START } from '../../journal/cursor.ts';
+import { searchJournal } from '../../journal/search.ts';
 import { announceOrder } from '../../orders/orders.ts';
 import { PlatformError } from '../../platform/error.ts';
 import { checkParameters } from '../../platform/operation.ts';
@@ -62,6 +64,7 @@ export async function announceAndPay(
     return 0;
   } catch (thrown) {
     if (!(thrown instanceof PlatformError)) throw thrown;
+    if (thrown.code === 'PLATFORM_REFUSED') await reportOwnRefusal(session, source, payment.appOrderId);
     if (thrown.data.outcome === 'unknown') {
       session.report(await lookUp(connection, payment));
     } else if (outcome === 'expected') {
@@ -70,6 +73,30 @@ export async function announceAndPay(
       session.report('The order was announced before this call, so its announcement stays.');
     }
     throw thrown;
+  }
+}
+
+/** Says it if the payment failed because this receiver answered FAILURE to its confirmation. */
+async function reportOwnRefusal(session: Session, source: string, id: string): Promise<void> {
+  const subject = subjectOf({ kind: 'payment', id });
+  try {
+    const { entries } = await searchJournal(await session.store(), {
+      streams: [{ source, subject }],
+      newestFirst: true,
+      period: {},
+      cursor: START,
+      filter: { type: 'decision' },
+      limit: 1,
+    });
+    const [last] = entries;
+    if (last?.verdict !== 'FAILURE') return;
+    const entry = `${last.source}/${last.id}`;
+    session.report(
+      `This receiver answered FAILURE to the confirmation of ${id}: ${last.code}, entry ${entry}. ` +
+        `\`countersign decisions explain ${entry}\` shows why.`,
+    );
+  } catch (failed) {
+    session.report(`Whether this receiver refused ${id} can't be read: ${messageOf(failed)}.`);
   }
 }
 

@@ -23,18 +23,15 @@ export function objectText(value: unknown): string {
 
 /** Lines of CSV (RFC 4180): the names, then a line for each record. */
 export function csvLines(records: readonly unknown[], names: readonly string[]): readonly string[] {
-  return records.map((record) => names.map((name) => csvCell(cellOf(memberOf(record, name)))).join(','));
+  return records.map((record) => csvLine(names.map((name) => cellOf(memberOf(record, name)))));
 }
 
-export const csvHeader = (names: readonly string[]): string => names.map(csvCell).join(',');
+export const csvHeader = (names: readonly string[]): string => csvLine(names);
 
 /** The names of all members of the records, in the order in which they first appear. */
 export function namesOf(records: readonly unknown[]): readonly string[] {
   return [...new Set(records.flatMap((record) => membersOf(record).map(([name]) => name)))];
 }
-
-/** Names and comments come from strangers, and must not be formulas. A number may be below zero. */
-const csvCell = (text: string): string => (/^-\d+(?:\.\d+)?$/.test(text) ? text : csvLine([text]));
 
 function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];

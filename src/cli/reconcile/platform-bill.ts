@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto';
 import { CountersignError, messageOf } from '../../errors.ts';
+import type { PageProgress } from '../../platform/calls.ts';
 import type { Connection } from '../../platform/connection.ts';
 import { bill } from '../../platform/operations/bill.ts';
-import { request } from '../../platform/request.ts';
+import { PlatformError } from '../../platform/error.ts';
+import { iterate } from '../../platform/paging.ts';
 import type { BillListRecord } from '../../platform/types.ts';
 import { type Bill, type PlacedRecord, billFault } from '../../reconcile/bill.ts';
 import type { Day } from '../../reconcile/day.ts';
 
-/** The most that the platform gives at once (section 8). */
-const PAGE_SIZE = 2000;
-
 /**
  * The bill of a day, read from the platform (4.17): all pages, with both order types. Equal records all
- * count, also on different pages, because an order may be billed twice. So that no record is missed or read
- * twice while records move, all pages must state the same number of records, and together have as many.
+ * count, also on different pages, because an order may be billed twice. All pages must state the same number
+ * of records, and together have as many; pages that moved while they were read are an error.
  */
 export function platformBill(connection: Connection, { source, day }: { source: string; day: Day }): Bill {
   const name = `the platform's bill of ${source}`;
@@ -21,22 +20,20 @@ export function platformBill(connection: Connection, { source, day }: { source: 
   let isRead = false;
 
   async function* records(): AsyncGenerator<PlacedRecord> {
-    let read = 0;
+    let line = 0;
     let count: number | undefined;
-    for (let page = 1; count === undefined || read < count; page++) {
-      const answer = await readPage(connection, day, page);
-      count ??= answer.count;
-      const last = read + answer.list.length;
-      if (answer.count !== count) throw changed(name, `page ${page} states ${answer.count} records`, count);
-      if (last > count) throw changed(name, `page ${page} ends at record ${last}`, count);
-      if (answer.list.length === 0 && last < count) {
-        throw changed(name, `page ${page} is empty after ${last} records`, count);
-      }
-      for (const record of answer.list) {
-        const placed = placedRecord(record, ++read);
+    const onPage = ({ pages, total }: PageProgress): void => {
+      count ??= total;
+      if (total !== count) throw changed(name, `page ${pages} states ${total} records`, count);
+    };
+    try {
+      for await (const record of iterate(connection, bill, { day: day.date }, { onPage })) {
+        const placed = placedRecord(record, ++line);
         hash.update(`${JSON.stringify(placed)}\n`);
         yield placed;
       }
+    } catch (thrown) {
+      throw thrown instanceof PlatformError ? notRead(thrown) : thrown;
     }
     isRead = true;
   }
@@ -51,20 +48,16 @@ export function platformBill(connection: Connection, { source, day }: { source: 
   };
 }
 
-async function readPage(connection: Connection, { date }: Day, page: number) {
-  try {
-    return await request(connection, bill, { day: date, pageNum: String(page), pageSize: String(PAGE_SIZE) });
-  } catch (thrown) {
-    throw new CountersignError(
-      'BILL_INVALID',
-      `the bill was not read: ${messageOf(thrown)}. Run the command again, or give the bill with --bill`,
-      {},
-      thrown,
-    );
-  }
+function notRead(thrown: PlatformError): CountersignError {
+  return new CountersignError(
+    'BILL_INVALID',
+    `the bill was not read: ${messageOf(thrown)}. Run the command again, or give the bill with --bill`,
+    {},
+    thrown,
+  );
 }
 
-function changed(name: string, because: string, count: number): CountersignError {
+function changed(name: string, because: string, count: number | undefined): CountersignError {
   return billFault(
     name,
     0,

@@ -1,10 +1,13 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
+import { addDecimals, readDecimal } from '../../sandbox/decimal.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { web3Options } from '../send/send.ts';
 import { controlOption, steer } from './call.ts';
 
 const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
+const TO = '0x52908400098527886E0F7030069857D2E4169EE7';
+const AMOUNT = '1.5';
 
 function asking(command: Command): Command {
   return controlOption(command)
@@ -19,21 +22,20 @@ export const sandboxWithdraw: CommandRow = {
   example:
     'sandbox withdraw\n' +
     'sandbox withdraw --amount 25 --speed-ups 1\n' +
-    'sandbox withdraw --symbol BTC --amount 3 --to-address A --outputs A=1,B=2',
+    'sandbox withdraw --symbol BTC --outputs A=1,B=2',
   define: (command) =>
     asking(command)
-      .option('--amount <decimal>', 'amount', '1.5')
+      .option('--amount <decimal>', `amount (default: the sum of the outputs, or ${AMOUNT})`)
       .option('--symbol <symbol>', 'symbol', 'ETH')
-      .option('--to-address <address>', 'destination address', '0x52908400098527886E0F7030069857D2E4169EE7')
+      .option('--to-address <address>', `destination address (default: the first output, or ${TO})`)
       .option('--memo <text>', 'the memo of the destination', '')
       .option('--outputs <list>', 'ADDRESS=AMOUNT, several with commas between'),
   run: (session, call) =>
     steer(session, call, {
       command: 'withdraw',
       ...common(call),
-      to: given(call, 'toAddress'),
+      ...paymentOf(call),
       memo: call.option('memo') ?? '',
-      outputs: outputsOf(call.option('outputs')),
     }),
 };
 
@@ -91,11 +93,39 @@ function given(call: Call, name: string): string {
   return call.option(name) ?? '';
 }
 
+/** Throws USAGE if the amount isn't the sum of the outputs, or the address isn't one of them. */
+function paymentOf(call: Call) {
+  const outputs = outputsOf(call.option('outputs'));
+  const [first] = outputs;
+  if (first === undefined) {
+    return { outputs, amount: call.option('amount') ?? AMOUNT, to: call.option('toAddress') ?? TO };
+  }
+  const sum = addDecimals(...outputs.map(({ amount }) => amount));
+  const amount = call.option('amount') ?? sum;
+  if (readDecimal(amount) !== readDecimal(sum)) {
+    throw new CountersignError(
+      'USAGE',
+      `--amount ${amount} is not ${sum}, the sum of the outputs. Leave --amount out, or correct one of them`,
+    );
+  }
+  const to = call.option('toAddress') ?? first.to;
+  if (!outputs.some((output) => output.to === to)) {
+    throw new CountersignError(
+      'USAGE',
+      `--to-address ${to} is not an address of the outputs. Leave it out, or write it in --outputs as well`,
+    );
+  }
+  return { outputs, amount, to };
+}
+
 function outputsOf(written: string | undefined) {
   if (written === undefined) return [];
   return written.split(',').map((part) => {
     const [to = '', amount = '', ...more] = part.trim().split('=');
-    if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
-    throw new CountersignError('USAGE', `--outputs ${part} is not valid. Write ADDRESS=AMOUNT`);
+    if (to !== '' && readDecimal(amount) !== undefined && more.length === 0) return { to, amount };
+    throw new CountersignError(
+      'USAGE',
+      `--outputs ${part} is not valid. Write ADDRESS=AMOUNT, such as A=0.01`,
+    );
   });
 }

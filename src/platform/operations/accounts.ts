@@ -32,6 +32,7 @@ export const accounts = defineOperation({
   numbers: ['updateTime'],
   example: { updateTime: '2026-03-02T10:00:00Z' },
   data: record({ accounts: list(account) }),
+  empty: { accounts: [] },
   record: account,
   reads: true,
   records: (data) => data.accounts,

@@ -21,6 +21,7 @@ export const agents = defineOperation({
   }),
   example: { uids: '12345,12346' },
   data: record({ count, list: list(agent) }),
+  empty: { count: '0', list: [] },
   record: agent,
   reads: true,
   records: (data) => data.list,

@@ -41,6 +41,7 @@ export const assets = defineOperation({
   oneOf: ['openId', 'userId'],
   example: { userId: '12345', coinSymbols: 'USDT1742,BTC', assetType: '201' },
   data: assetsOfUser,
+  empty: { accounts: [] },
   record: account,
   reads: true,
   records: (data) => data.accounts,

@@ -42,6 +42,7 @@ export const bill = defineOperation({
   numbers: ['userId'],
   example: { day: '2026-03-02', orderType: '1' },
   data: record({ count, list: list(billRecord) }),
+  empty: { count: '0', list: [] },
   record: billRecord,
   reads: true,
   paging: {
@@ -49,8 +50,7 @@ export const bill = defineOperation({
     size: 'pageSize',
     records: (data) => data.list,
     count: (data) => data.count,
-    // An order that is billed twice is two records, so the id alone doesn't identify a record.
-    key: (each) => JSON.stringify(each),
+    // No key: an order that is billed twice is two records.
   },
   check({ startDate, endDate }) {
     if ((startDate === undefined) !== (endDate === undefined)) {

@@ -46,6 +46,7 @@ export const brokerShares = defineOperation({
   }),
   example: { uid: '12345' },
   data: record({ count, list: list(share) }),
+  empty: { count: '0', list: [] },
   record: share,
   reads: true,
   paging: {

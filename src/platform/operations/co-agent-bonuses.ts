@@ -48,6 +48,7 @@ export const coAgentBonuses = defineOperation({
   }),
   example: { coin: 'USDT1742', status: '2' },
   data: record({ count, list: list(bonus) }),
+  empty: { count: '0', list: [] },
   record: bonus,
   reads: true,
   paging: {

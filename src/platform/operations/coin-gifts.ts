@@ -40,13 +40,13 @@ export const coinGifts = defineOperation({
   }),
   example: { uid: '12345' },
   data: gifts,
+  empty: { presentRecordList: [], persentTypeArr: [], count: '0', pageSize: '0', page: '0' },
   record: gift,
   reads: true,
   paging: {
     page: 'page',
     records: (data) => data.presentRecordList,
     count: (data) => data.count,
-    // A gift has no id of its own.
-    key: (each) => JSON.stringify(each),
+    // No key: a gift has no id of its own.
   },
 });

@@ -35,6 +35,7 @@ export const coupons = defineOperation({
   }),
   example: { status: '2' },
   data: record({ count, mapList: list(coupon) }),
+  empty: { count: '0', mapList: [] },
   record: coupon,
   reads: true,
   paging: {

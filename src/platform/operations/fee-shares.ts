@@ -63,6 +63,7 @@ export const feeShares = defineOperation({
   }),
   example: { billstatus: '3' },
   data: record({ count, list: list(feeShare) }),
+  empty: { count: '0', list: [] },
   record: feeShare,
   reads: true,
   paging: {
@@ -71,6 +72,5 @@ export const feeShares = defineOperation({
     records: (data) => data.list,
     count: (data) => data.count,
     // A record has no id of its own.
-    key: (each) => JSON.stringify(each),
   },
 });

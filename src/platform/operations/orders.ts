@@ -44,6 +44,7 @@ export const orders = defineOperation({
   numbers: ['startDate', 'endDate', 'page', 'pageSize'],
   example: { symbol: 'btcusdt', startDate: '2026-03-01T00:00:00Z', endDate: '2026-03-02T00:00:00Z' },
   data: record({ count, page: count, pageSize: count, list: list(order) }),
+  empty: { count: '0', page: '0', pageSize: '0', list: [] },
   record: order,
   reads: true,
   paging: {

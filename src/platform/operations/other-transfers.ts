@@ -30,6 +30,7 @@ export const otherTransfers = defineOperation({
   }),
   example: { transactionScene: 'SCENE' },
   data: record({ financeList: list(transfer) }),
+  empty: { financeList: [] },
   record: transfer,
   reads: true,
   paging: {

@@ -28,6 +28,7 @@ export const symbols = defineOperation({
   parameters: z.strictObject({}),
   example: {},
   data: record({ symbolList: list(symbol) }),
+  empty: { symbolList: [] },
   record: symbol,
   reads: true,
   records: (data) => data.symbolList,

@@ -30,6 +30,7 @@ export const walletSymbols = defineOperation({
     walletType: integer.describe('1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc.'),
     list: list(mapping),
   }),
+  empty: { count: '0', page: '0', pageSize: '0', walletType: '0', list: [] },
   record: mapping,
   reads: true,
   paging: {

@@ -1,7 +1,11 @@
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandsFor } from '../../../src/cli/commands.ts';
+import { openBillFile } from '../../../src/reconcile/bill-file.ts';
 import { operations } from '../../../src/platform/operations/registry.ts';
+import { openPlace } from '../../archive/place.ts';
+import { idOf, push, request as asked } from '../../store/requests.ts';
 import { fixtures } from '../../platform/fixtures.ts';
 import { APP_KEY, SECRET, keys, startPlatform } from '../../platform/plain-platform.ts';
 import { closedPort } from '../../ports.ts';
@@ -231,6 +235,49 @@ describe('--all', () => {
   });
 });
 
+describe('platform bill --csv', () => {
+  const order = (appOrderId: string) => ({
+    merchantUserId: 9,
+    appOrderId,
+    payCoinSymbol: 'USDT1742',
+    orderAmount: 100,
+    orderType: 1,
+    userId: 12345,
+    openId: null,
+    createTime: '2025-06-10 12:00:00',
+    payTime: '2025-06-10 12:00:01',
+  });
+  const HEADER =
+    'merchantUserId,appOrderId,payCoinSymbol,orderAmount,orderType,userId,openId,createTime,payTime';
+  const line = (id: string): string =>
+    `9,${id},USDT1742,100,1,12345,,2025-06-10 12:00:00,2025-06-10 12:00:01`;
+  const BILL = ['platform', 'bill', '--day', '2025-06-10', '--csv'];
+
+  it.each<[string, readonly string[], readonly string[], string]>([
+    ['all pages', ['--all'], ['=1+1', 'a'], 'end,2'],
+    ['all pages of an empty bill', ['--all'], [], 'end,0'],
+    ['one page', [], ['=1+1', 'a'], 'end,2'],
+  ])('of %s keeps each id, and is a file that reconcile --bill reads', async (_, more, ids, end) => {
+    const platform = await startPlatform({
+      data: () => JSON.stringify({ count: ids.length, list: ids.map(order) }),
+    });
+    const { run, write } = placeFor(platform.url);
+    const { code, out } = await run(...BILL, ...more);
+    const lines = ids.map((id) => line(id.startsWith('=') ? `"${id}"` : id));
+    expect({ code, out }).toEqual({ code: 0, out: [HEADER, ...lines, end, ''].join('\n') });
+    const records: unknown[] = [];
+    for await (const record of openBillFile(write('bill.csv', out)).records()) records.push(record);
+    expect(records).toMatchObject(
+      ids.map((appOrderId) => ({ appOrderId, createTime: '2025-06-10 12:00:00' })),
+    );
+  });
+
+  it('of a page says how many records the bill has, so that the others are missed', async () => {
+    const platform = await startPlatform({ data: () => JSON.stringify({ count: 3, list: [order('a')] }) });
+    expect((await placeFor(platform.url).run(...BILL)).out).toBe(`${HEADER}\n${line('a')}\nend,3\n`);
+  });
+});
+
 describe('platform pay', () => {
   const PAY = [
     'platform',
@@ -290,6 +337,22 @@ describe('platform pay', () => {
       'PLATFORM_REFUSED: payments.create (4.2): the platform answers 70006, balance too low',
     );
     expect(await stateOf(made)).toBe('cancelled');
+  });
+
+  it('names its own decision if the platform was refused the confirmation', async () => {
+    const platform = await startPlatform({ whole: () => '{"code":"10015","msg":"failed","data":null}' });
+    const made = placeFor(platform.url);
+    const store = await openPlace({ embedded: join(made.folder, 'store.db') }, () => NOW_MS);
+    await store.register(['shop']);
+    await store.push(push('first', ''));
+    const id = idOf(await store.settle(asked({ source: 'shop', subject: 'payment:A-1', approves: false })));
+    await store.close();
+    const ran = await made.run(...PAY);
+    expect(ran.code).toBe(1);
+    expect(ran.err).toContain(
+      `This receiver answered FAILURE to the confirmation of A-1: RULE_REFUSED, entry shop/${id}. ` +
+        `\`countersign decisions explain shop/${id}\` shows why.`,
+    );
   });
 
   it('cancels the announcement if nothing was sent: 2', async () => {

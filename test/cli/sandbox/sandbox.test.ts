@@ -9,13 +9,17 @@ import { type Run, runCall } from '../terminal.ts';
 
 /** A sandbox, and commands that steer it. */
 async function steered() {
-  const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+  const asked: unknown[] = [];
+  const receiver = await startReceiver(({ body }, response) => {
+    asked.push(JSON.parse(body));
+    response.end('SUCCESS');
+  });
   const sandbox = await startTestSandbox({ receiver: receiver.url });
   const folder = mkdtempSync(join(tmpdir(), 'countersign-sandbox-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { port } = new URL(sandbox.controlUrl);
   const run: Run = (...argv) => runCall(['sandbox', ...argv, '--control-port', port]);
-  return { run, folder, bill: async () => (await sandbox.call('opay/merchantBillingDay')).data };
+  return { run, folder, asked, bill: async () => (await sandbox.call('opay/merchantBillingDay')).data };
 }
 
 describe('the commands that steer a sandbox', () => {
@@ -79,6 +83,12 @@ describe('the commands that steer a sandbox', () => {
     [['withdraw', '--amount', 'much'], 'is not a decimal'],
     [['withdraw', '--amount', '-1'], 'is not a decimal'],
     [['withdraw', '--outputs', 'A'], '--outputs A is not valid'],
+    [['withdraw', '--outputs', 'A=x'], '--outputs A=x is not valid'],
+    [['withdraw', '--outputs', 'A=1,B=2', '--amount', '4'], '--amount 4 is not 3, the sum of the outputs'],
+    [
+      ['withdraw', '--outputs', 'A=1', '--to-address', 'B'],
+      '--to-address B is not an address of the outputs',
+    ],
     [['withdraw', '--speed-ups', '11'], '--speed-ups 11 is not valid'],
     [['web3', '--amount', '-2'], 'amount'],
     [['deposit', 'ann'], 'ann is not a uid'],
@@ -188,4 +198,11 @@ describe('countersign sandbox', () => {
     const ran = await start('--json', '--credentials', sharedCredentials(), ...argv);
     expect(ran.json()).toMatchObject({ seed, clock });
   });
+});
+
+it('a withdrawal with outputs has their sum as its amount, and the first one as its address', async () => {
+  const { run, asked } = await steered();
+  await run('withdraw', '--symbol', 'BTC', '--outputs', 'A=0.01,B=0.02');
+  await run('poll');
+  expect(asked[0]).toMatchObject({ to: 'A', amount: '0.03' });
 });
