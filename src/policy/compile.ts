@@ -410,7 +410,7 @@ function compileRule(
     fault([], `the rule can't be compiled: ${messageOf(thrown)}`, 'write it in another way');
   }
   if (check === undefined) return undefined;
-  checkCounter(check.counter, { place, path: [...path, rule.name], alternatives }, policy);
+  checkCounter(check, { place, path: [...path, rule.name], alternatives }, policy);
   const { evaluate, ...declared } = check;
   // What the evaluation reads comes first, so that it is together in memory.
   const compiled = {
@@ -430,12 +430,13 @@ function compileRule(
 
 /**
  * Reports two rules that would both reserve in one counter. Rules of different alternatives may share one,
- * because only one of these reserves.
+ * because only one of these reserves. Limits should say so by naming their counter: people may expect a count for
+ * each alternative.
  */
 function checkCounter(
-  counter: string | undefined,
+  { counter, sharedCounter, countsMs }: Check,
   rule: { readonly place: string; readonly path: Path; readonly alternatives: readonly string[] },
-  { counters, problems }: PolicyParts,
+  { counters, problems, doubts }: PolicyParts,
 ): void {
   if (counter === undefined) return;
   const others = counters.get(counter) ?? [];
@@ -446,6 +447,19 @@ function checkCounter(
       of: 'name',
       message: `it would count under the same counter as rule ${other.place} of this policy`,
       fix: 'keep one of the two, or move one that observes to a policy of its own',
+    });
+  }
+  const [first] = others;
+  if (other === undefined && first !== undefined && sharedCounter === undefined && countsMs !== undefined) {
+    doubts.push({
+      path: rule.path,
+      of: 'name',
+      message:
+        `it shares one count with rule ${first.place}, which is in another alternative: ` +
+        'what is approved through one of the two leaves less room in the other',
+      fix:
+        'write the same counter in both (counter: NAME) if they are to share the count, ' +
+        'or a counter of its own in each if each is to count only what it lets through',
     });
   }
   counters.set(counter, [...others, rule]);

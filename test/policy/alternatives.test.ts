@@ -280,6 +280,21 @@ describe('a fault in alternatives', () => {
     expect(faults.join('\n')).toContain(message);
   });
 
+  it('limits of two alternatives that share a count without saying so get a warning', () => {
+    const warningsOf = (one: string, other: string) => {
+      const room = (more: string) => `{ window-limit: { max: 10, window: day, per: [userId]${more} } }`;
+      const rules = `  - any: [{ all: [${CLAIM}, ${room(one)}] }, ${room(other)}]\n`;
+      return release(policyOf(rules)).warnings.map(({ message, fix }) => `${message}; ${fix}`);
+    };
+    expect(warningsOf('', '')).toEqual([
+      expect.stringMatching(
+        /^it shares one count with rule 1\.1\.2, .* less room in the other; write the same counter/,
+      ),
+    ]);
+    expect(warningsOf(', counter: daily', ', counter: daily')).toEqual([]);
+    expect(warningsOf(', counter: listed', ', counter: others')).toEqual([]);
+  });
+
   it('two alternatives may count in one counter, for only one of them reserves', () => {
     const other = '{ window-limit: { max: 10, window: day, per: [userId] } }';
     expect(faultsOf(policyOf(`  - any: [{ all: [${CLAIM}, ${ROOM}] }, ${other}]\n`))).toEqual([]);
