@@ -1,7 +1,4 @@
-import { keepHeapSmall } from './cli/small-heap.ts';
-
-if (process.argv[2] === 'reconcile') keepHeapSmall();
-const { runMain } = await import('./cli/main.ts');
+import { runMain } from './cli/main.ts';
 
 // Without exit, an open connection or thread would keep a finished command running.
 process.exit(await runMain());

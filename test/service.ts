@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
 import { stringify } from 'yaml';
-import { startService } from '../src/compose/service.ts';
+import { type Service, startService } from '../src/compose/service.ts';
 import { openStore } from '../src/compose/store.ts';
 import { createLog } from '../src/observe/log.ts';
 import { loadSettings } from '../src/settings/load.ts';
@@ -68,8 +68,6 @@ export interface TestServiceOptions {
   readonly clockBounds?: Readonly<Record<string, string>>;
   /** Where secrets named by `{ env: … }` are found. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Who sends a request to the console; without it, as the settings say. */
-  readonly identify?: NonNullable<Parameters<typeof startService>[0]['identify']>;
 }
 
 export interface Answered {
@@ -83,6 +81,8 @@ export interface TestService {
   readonly ops: string;
   /** Holds settings.yaml, policies/, keys and, unless on Redis, the store. */
   readonly folder: string;
+  /** What its console shows of it. */
+  readonly state: Service['state'];
   /** A handle of its own on the same store, as the command line would have. */
   readonly store: Store;
   readonly log: readonly Readonly<Record<string, unknown>>[];
@@ -250,7 +250,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const folder = writeServiceFolder(options);
   const settingsFile = join(folder, 'settings.yaml');
   const settings = loadSettings({ file: settingsFile, env: {} });
-  const { clock = systemClock, env = {}, identify } = options;
+  const { clock = systemClock, env = {} } = options;
   const log: Record<string, unknown>[] = [];
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -266,7 +266,6 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     env,
     clock,
     log: written,
-    ...(identify && { identify }),
   });
   const store = await openStore(settings.store, createSecrets({ env, pollMs: 1000 }).read, clock);
 
@@ -282,6 +281,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   return {
     url: service.publicUrl,
     ops: service.opsUrl,
+    state: service.state,
     folder,
     store,
     log,

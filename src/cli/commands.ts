@@ -72,6 +72,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'limits show', load: async () => (await import('./limits.ts')).limitsShow },
   { path: 'lockout list', load: async () => (await import('./lockout.ts')).lockoutList },
   { path: 'lockout lift', load: async () => (await import('./lockout.ts')).lockoutLift },
+  { path: 'console serve', load: async () => (await import('./console.ts')).consoleServe },
   { path: 'console invite', load: async () => (await import('./console.ts')).consoleInvite },
   { path: 'console people', load: async () => (await import('./console.ts')).consolePeople },
   { path: 'console remove', load: async () => (await import('./console.ts')).consoleRemove },

@@ -1,8 +1,8 @@
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { originOf } from '../compose/console.ts';
 import { startService } from '../compose/service.ts';
 import { type Log, batchWrites, createLog } from '../observe/log.ts';
+import { isWithService, originOf } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { CommandRow } from './command.ts';
 import type { Session } from './session.ts';
@@ -44,7 +44,7 @@ async function serveUntilStopped(session: Session, settings: Settings, log: Log)
 }
 
 function consoleHint({ console }: Settings): string {
-  if (console?.passkeys === undefined) return '';
+  if (console?.passkeys === undefined || !isWithService(console)) return '';
   return (
     `\nThe console is at ${originOf(console.passkeys)}/console/. ` +
     'Invite yourself:  npx countersign console invite NAME --role operate'

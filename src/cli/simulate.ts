@@ -67,7 +67,7 @@ async function run(session: Session, call: Call, kind: Kind): Promise<ExitCode> 
   });
   try {
     const simulate = composeSimulator(settings, { store, policies, plugins, clock });
-    const simulated = await simulate({ kind, source, scheme, askPlugins, ...given });
+    const simulated = await simulate({ kind, source, scheme, askPlugins, ...given }, session.by);
     session.print(simulationText(source, simulated), { source, kind, ...simulationJson(simulated) });
     return simulated.verdict === 'SUCCESS' ? 0 : 1;
   } finally {

@@ -11,6 +11,7 @@ import { CountersignError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Clock } from '../values/clock.ts';
 import { compileCacheEnv } from '../values/compile-cache.ts';
+import { createFairQueue } from '../values/fair-queue.ts';
 import { type Task, reportShape } from './candidate-task.ts';
 
 export interface CandidateProcesses extends CandidateChecks {
@@ -46,6 +47,8 @@ const LIMITS: CandidateLimits = {
 
 const ENTRY = fileURLToPath(new URL('candidate-process-entry.ts', import.meta.url));
 const DAY_MS = 86_400_000;
+/** Checks of one person: a check takes a second, and at most `checkMs`. */
+const WAITING_MAX = 2;
 /** Of what a process writes to standard error. */
 const ERROR_CHARACTERS = 8192;
 const OUT_OF_MEMORY = 'JavaScript heap out of memory';
@@ -58,7 +61,7 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
   const stopping = new AbortController();
   let last: Backtest | undefined;
   let cancelling: AbortController | undefined;
-  let checking = false;
+  const checks = createFairQueue('checks of candidates', WAITING_MAX);
 
   function perform(task: Task, options: TaskOptions): Promise<unknown> {
     const memoryMb = task.task === 'backtest' ? limits.backtestMemoryMb : limits.checkMemoryMb;
@@ -69,15 +72,9 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
     return done;
   }
 
-  async function checkOne<T>(task: Task, shape: z.ZodType<T>): Promise<T> {
-    if (checking) throw busy('another candidate is being checked. Try again in a moment');
-    checking = true;
-    try {
-      const what = 'the check';
-      return shape.parse(await perform(task, { what, timeoutMs: limits.checkMs, signal: stopping.signal }));
-    } finally {
-      checking = false;
-    }
+  function checkOne<T>(by: string, task: Task, shape: z.ZodType<T>): Promise<T> {
+    const options = { what: 'the check', timeoutMs: limits.checkMs, signal: stopping.signal };
+    return checks.run(by, async () => shape.parse(await perform(task, options)));
   }
 
   async function runBacktest({ document, ...request }: BacktestRequest, signal: AbortSignal): Promise<void> {
@@ -102,11 +99,13 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
   }
 
   return {
-    check: (request) => checkOne({ task: 'check', ...request, ...ofFile(settingsFile) }, checkedShape),
-    diff: (before, after) => checkOne({ task: 'diff', before, after }, z.string()),
+    check: ({ by, ...request }) =>
+      checkOne(by, { task: 'check', ...request, ...ofFile(settingsFile) }, checkedShape),
+    diff: ({ by, before, after }) => checkOne(by, { task: 'diff', before, after }, z.string()),
     startBacktest(request) {
       if (cancelling !== undefined) {
-        throw busy(`${last?.by ?? 'somebody'} runs a backtest. Wait for its end, or cancel it`);
+        const because = `${last?.by ?? 'somebody'} runs a backtest. Wait for its end, or cancel it`;
+        throw new CountersignError('USAGE', because);
       }
       cancelling = new AbortController();
       const { revision, files, days, by } = request;
@@ -134,8 +133,6 @@ function causeOf(thrown: unknown, { revision, by }: Omit<BacktestRequest, 'docum
   log.error('console-backtest-failed', { revision, authenticatedBy: by, because: messageOf(thrown) });
   return 'The backtest failed. The log of the service says why';
 }
-
-const busy = (because: string): CountersignError => new CountersignError('USAGE', because);
 
 const ofFile = (settingsFile: string | undefined) => (settingsFile === undefined ? {} : { settingsFile });
 

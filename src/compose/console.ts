@@ -1,33 +1,43 @@
-import type { ConsoleParts } from '../http/console.ts';
+import { type PageParts, createPages } from '../console/pages.ts';
+import { createReading } from '../console/reading.ts';
+import { createReconciled } from '../console/reconciled.ts';
+import type { AskService } from '../console/service-state.ts';
 import { CHALLENGES, FAILURES, createAttempts } from '../console/sign-in/attempts.ts';
 import { createInvitations } from '../console/sign-in/invitations.ts';
 import { type AccessStore, createPeople } from '../console/sign-in/people.ts';
-import { createSessions } from '../console/sign-in/sessions.ts';
-import type { PasskeySignIn } from '../http/console-sign-in.ts';
-import type { Log } from '../observe/log.ts';
 import { createProxySignIn } from '../console/sign-in/proxy.ts';
+import { createSessions } from '../console/sign-in/sessions.ts';
+import { CountersignError, messageOf } from '../errors.ts';
+import { createConsoleApp, createForwardedApp } from '../http/console-app.ts';
+import type { PasskeySignIn } from '../http/console-sign-in.ts';
+import type { ConsoleParts } from '../http/console.ts';
+import { listen, opsLimits } from '../http/server.ts';
+import type { Log } from '../observe/log.ts';
+import { logOpsFailures } from '../observe/ops-failures.ts';
+import type { Plugins } from '../plugins/plugins.ts';
+import { createFollower } from '../release/follow.ts';
+import { consoleAddress, originOf } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
-import { freezeText } from '../store/freezes.ts';
+import { type Secrets, createSecrets } from '../settings/secrets.ts';
+import type { SimulationParts } from '../simulation/simulate-live.ts';
 import type { Simulate } from '../simulation/simulator.ts';
+import { freezeText } from '../store/freezes.ts';
 import type { Clock } from '../values/clock.ts';
-import type { CandidateProcesses } from './candidate-process.ts';
-import type { Reconciliation } from './reconciliation.ts';
-import type { Runtime } from './runtime.ts';
+import { type CandidateProcessParts, createCandidateProcesses } from './candidate-process.ts';
+import { openPlugins } from './plugins.ts';
+import { composeSimulator } from './simulator.ts';
 import { orderSources } from './sources.ts';
-import { groupsOf } from './store.ts';
+import { groupsOf, openStore } from './store.ts';
+import { tlsContext } from './tls.ts';
 
 /** Who may enter, as the settings say. */
-export interface Entrance {
-  readonly identify: ConsoleParts['identify'];
-  readonly passkeys?: PasskeySignIn | undefined;
-  readonly hasProxy?: boolean;
-}
+type Entrance = Pick<ConsoleParts, 'identify' | 'passkeys' | 'hasProxy'>;
 
 /** A session ends after half an hour without a request, and after twelve hours in any case. */
 const SESSION_BOUNDS = { idleMs: 30 * 60_000, lifeMs: 12 * 3_600_000 };
 
 /** Undefined if the settings let nobody in. */
-export async function openEntrance(
+async function openEntrance(
   { console }: Pick<Settings, 'console'>,
   { store, clock, log }: { readonly store: AccessStore; readonly clock: Clock; readonly log: Log },
 ): Promise<Entrance | undefined> {
@@ -46,9 +56,6 @@ export async function openEntrance(
 }
 
 type PasskeySettings = NonNullable<NonNullable<Settings['console']>['passkeys']>;
-
-/** The origin that browsers show. */
-export const originOf = ({ host, origin = `https://${host}` }: PasskeySettings): string => origin;
 
 /** The libraries of passkeys are loaded only if the settings ask for passkeys. */
 async function openPasskeys(
@@ -76,78 +83,145 @@ async function openPasskeys(
   };
 }
 
+export interface ConsoleProgramParts extends CandidateProcessParts {
+  readonly settings: Settings;
+  /**
+   * Of the service that forwards requests to this console, which then listens on any port of loopback. Without it, the
+   * console listens on `console.host` and `console.port`.
+   */
+  readonly secret?: string;
+  readonly askService?: AskService;
+  /** For tests: who sends a request, in place of the settings. */
+  readonly identify?: ConsoleParts['identify'];
+}
+
+export interface ConsoleProgram {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+const SECRETS_POLL_MS = 1000;
+const LOOPBACK = { host: '127.0.0.1', port: 0 };
+
+/**
+ * Serves the console: a program like the command line, with a handle of its own on the store. Rejects for a fault in
+ * settings or keys, and if the store is missing. A store that can't be reached is no fault: pages say so.
+ */
+export async function startConsole(parts: ConsoleProgramParts): Promise<ConsoleProgram> {
+  await using opened = new AsyncDisposableStack();
+  const { settings, env, clock, log, secret, identify } = parts;
+  if (secret === undefined && identify === undefined) requireConsole(settings);
+  const secrets = createSecrets({ env, pollMs: SECRETS_POLL_MS });
+  const groups = groupsOf(settings);
+  const store = opened.adopt(await openStore(settings.store, secrets.read, clock, { groups }), (each) =>
+    each.close(),
+  );
+  const follower = createFollower({ store, pollMs: settings.policies.pollMs });
+  opened.defer(() => follower.stop());
+  const checks = opened.adopt(createCandidateProcesses(parts), (each) => each.stop());
+  const { simulate, ...simulation } = createSimulation(parts, secrets, { store, policies: follower });
+  opened.defer(() => simulation.close());
+  const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
+  const console = entrance && {
+    ...createPages({
+      store,
+      reading: createReading(store, (source) => groups.get(source)),
+      reconciled: createReconciled(),
+      askService: parts.askService ?? (() => Promise.resolve(undefined)),
+      simulate,
+      policies: follower,
+      sources: orderSources(settings),
+      checks,
+      mayPush: settings.console?.push ?? false,
+      runsDirectory: settings.reconcile.directory,
+      onPricesChanged: pricesLogged(log),
+      clock,
+    }),
+    ...entrance,
+    // The follower hears of a freeze a moment later than the person who has frozen.
+    async frozen() {
+      const control = await store.control().catch(() => follower.control());
+      return (control?.frozen ?? []).map(freezeText);
+    },
+  };
+  const onFailed = logOpsFailures(log);
+  const app =
+    secret === undefined
+      ? createConsoleApp(settings.ops.hosts, { console, onFailed })
+      : createForwardedApp(secret, { console, simulate, onFailed });
+  const tls = secret === undefined ? tlsContext(settings, 'ops', secrets) : undefined;
+  const listening = await listen(app, {
+    ...(secret === undefined ? consoleAddress(settings.console) : LOOPBACK),
+    tls,
+    limits: opsLimits(settings.public.limits),
+    setting: 'console',
+    // All connections are those of the service.
+    ...(secret !== undefined && { isTrustedProxy: () => true }),
+  });
+  opened.defer(() => listening.stop(0));
+  opened.defer(
+    secrets.watch(() => {
+      simulation.reload();
+      const context = tls && tlsContext(settings, 'ops', secrets);
+      if (context !== undefined) listening.useTls(context);
+    }),
+  );
+  await follower.start();
+  const running = opened.move();
+  return { url: listening.url, close: () => running.disposeAsync() };
+}
+
+/** Throws SETTINGS_INVALID if nobody can sign in. */
+function requireConsole({ console }: Settings): void {
+  if (console !== undefined) return;
+  throw new CountersignError(
+    'SETTINGS_INVALID',
+    'the settings have no console, so nobody can sign in; set console.passkeys or console.proxy',
+  );
+}
+
+/** Services and modules are asked by a first simulation. Before that, they take no memory. */
+function createSimulation(
+  parts: ConsoleProgramParts,
+  secrets: Secrets,
+  { store, policies }: Pick<SimulationParts, 'store' | 'policies'>,
+) {
+  const { settings, clock, log } = parts;
+  let opening: Promise<Plugins> | undefined;
+  const plugins = (): Promise<Plugins> => {
+    opening ??= openPlugins(parts, secrets, () => undefined);
+    // The next simulation tries again.
+    opening.catch(() => (opening = undefined));
+    return opening;
+  };
+  const simulated = composeSimulator(settings, {
+    store,
+    policies,
+    clock,
+    plugins: { askSimulated: async (...asked) => (await plugins()).askSimulated(...asked) },
+  });
+  const simulate: Simulate = async (...given) => {
+    await plugins();
+    return simulated(...given);
+  };
+  return {
+    simulate,
+    reload(): void {
+      opening
+        ?.then((each) => each.reload())
+        .catch((thrown: unknown) => log.error('inquiry-keys-unreadable', { because: messageOf(thrown) }));
+    },
+    close: async (): Promise<void> => (await opening?.catch(() => undefined))?.close(),
+  };
+}
+
 /** Of the assets whose prices a person changed. An asset has at most 64 characters. */
 const ASSETS_LOGGED = 10;
 
-/** The console of a service, on a handle of its own on the store. */
-export interface Console {
-  readonly parts: ConsoleParts;
-  readonly close: () => Promise<void>;
-}
-
-/**
- * The pages are loaded only here: a service without a console doesn't have them in memory.
- */
-export async function openConsole(
-  settings: Settings,
-  { store, readiness, follower, activity }: Pick<Runtime, 'store' | 'readiness' | 'follower' | 'activity'>,
-  {
-    entrance,
-    env,
-    simulate,
-    reconciliationFailure,
-    clock,
-    log,
-    checks,
-  }: {
-    readonly entrance: Entrance;
-    readonly env: Readonly<Record<string, string | undefined>>;
-    readonly simulate: Simulate;
-    readonly reconciliationFailure: Reconciliation['failure'];
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly checks: CandidateProcesses;
-  },
-): Promise<Console> {
-  const [{ createPages }, { createQueries, queried }, { createReadingProcess }] = await Promise.all([
-    import('../console/pages.ts'),
-    import('../console/queries.ts'),
-    import('./console-reading.ts'),
-  ]);
-  const readingProcess = createReadingProcess({ store: settings.store, groups: groupsOf(settings) }, env);
-  const queries = createQueries();
-  return {
-    parts: {
-      ...createPages({
-        store,
-        reading: queried(readingProcess.reading, queries),
-        readiness,
-        activity,
-        simulate,
-        policies: follower,
-        sources: orderSources(settings),
-        checks,
-        mayPush: settings.console?.push ?? false,
-        runsDirectory: settings.reconcile.directory,
-        reconciliationFailure,
-        onPricesChanged({ by, assets, version }) {
-          const more = assets.length > ASSETS_LOGGED ? ` and ${assets.length - ASSETS_LOGGED} more` : '';
-          const because = `version ${version}: ${assets.slice(0, ASSETS_LOGGED).join(', ')}${more}`;
-          log.info('console-prices', { authenticatedBy: by, count: assets.length, because });
-        },
-        clock,
-      }),
-      ...entrance,
-      during: queries.during,
-      // The follower hears of a freeze a moment later than the person who has frozen.
-      async frozen() {
-        const control = await store.control().catch(() => follower.control());
-        return (control?.frozen ?? []).map(freezeText);
-      },
-    },
-    async close() {
-      await checks.stop();
-      await readingProcess.close();
-    },
+const pricesLogged =
+  (log: Log): PageParts['onPricesChanged'] =>
+  ({ by, assets, version }) => {
+    const more = assets.length > ASSETS_LOGGED ? ` and ${assets.length - ASSETS_LOGGED} more` : '';
+    const because = `version ${version}: ${assets.slice(0, ASSETS_LOGGED).join(', ')}${more}`;
+    log.info('console-prices', { authenticatedBy: by, count: assets.length, because });
   };
-}

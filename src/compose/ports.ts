@@ -2,14 +2,15 @@ import type { RequestListener } from 'node:http';
 import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Arrivals } from '../http/arrivals.ts';
-import type { ConsoleParts } from '../http/console.ts';
+import { createForwards } from '../http/forward.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { createPublicApp, createProxyCheck } from '../http/public.ts';
-import { type Listening, type ServerLimits, listen } from '../http/server.ts';
+import { type Listening, listen, opsLimits } from '../http/server.ts';
+import { isWithService } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
-import type { Simulate } from '../simulation/simulator.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { Clock } from '../values/clock.ts';
+import type { ConsoleProcess } from './console-process.ts';
 import type { Runtime } from './runtime.ts';
 import { orderSources } from './sources.ts';
 import { portExpiries, tlsContext } from './tls.ts';
@@ -31,7 +32,6 @@ export async function openPorts(
     budgets,
     arrivals,
     runtime,
-    simulate,
     console,
   }: {
     readonly secrets: Secrets;
@@ -39,14 +39,13 @@ export async function openPorts(
     readonly arrivals: Arrivals;
     readonly budgets: FailureBudgets;
     readonly runtime: Runtime;
-    readonly simulate: Simulate;
-    readonly console: ConsoleParts | undefined;
+    readonly console: ConsoleProcess;
   },
 ): Promise<Ports> {
   const { host, port, limits, trustedProxies } = settings.public;
   const { load } = runtime;
   const gate = createGate(arrivals);
-  const ops = await openOps({ settings, clock }, secrets, { runtime, gate, simulate, console });
+  const ops = await openOps({ settings, clock }, secrets, { runtime, gate, console });
   try {
     const app = createPublicApp({
       pipeline,
@@ -94,28 +93,28 @@ async function openOps(
   {
     runtime,
     gate,
-    simulate,
     console,
   }: {
     readonly runtime: Runtime;
     readonly gate: Gate;
-    readonly simulate: Simulate;
-    readonly console: ConsoleParts | undefined;
+    readonly console: ConsoleProcess;
   },
 ): Promise<Listening> {
   const { readiness, metrics, store, load, apiDenied, opsFailed } = runtime;
   const { token, hosts, releases } = settings.ops;
+  const forwards = createForwards(console.target);
   const api = {
     store,
     sources: orderSources(settings),
     token: token && (() => secrets.read(token)),
     releases,
-    simulate,
+    simulate: forwards.simulate,
     clock,
     onDenied: apiDenied,
   };
   const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
-  const app = createOpsApp({ readiness, metrics, api, console, hosts, onFailed: opsFailed });
+  const pages = isWithService(settings.console) ? forwards.pages : undefined;
+  const app = createOpsApp({ readiness, metrics, api, console: pages, hosts, onFailed: opsFailed });
   const tls = tlsContext(settings, 'ops', secrets);
   if (tls !== undefined) runtime.showExpiries(portExpiries('ops', tls));
   return listen(gate.before(app), {
@@ -131,21 +130,7 @@ async function openOps(
   });
 }
 
-/*
- * Monitoring and a back end need few connections. Reading the metrics takes milliseconds: more connections
- * must not take that time from the callbacks.
- */
-const OPS_CONNECTIONS = 256;
-const OPS_CONNECTIONS_PER_ADDRESS = 64;
 const OPS_FAILURES_PER_SECOND = 20;
-
-function opsLimits(limits: Settings['public']['limits']): ServerLimits {
-  return {
-    ...limits,
-    connections: OPS_CONNECTIONS,
-    connectionsPerAddress: OPS_CONNECTIONS_PER_ADDRESS,
-  };
-}
 
 interface Gate {
   before(app: RequestListener): RequestListener;

@@ -4,6 +4,7 @@ import type { Readiness } from '../http/routes.ts';
 import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
 import { type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';
+import { logOpsFailures } from '../observe/ops-failures.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, type ReconcileMetrics, createMetrics } from '../observe/metrics.ts';
 import { type Activity, createActivity } from '../observe/activity.ts';
@@ -60,10 +61,12 @@ export interface RuntimeParts {
   readonly log: Log;
   readonly store: Store;
   readonly unreadableKeys: () => readonly UnreadableKey[];
+  /** Undefined without a console. */
+  readonly consoleHealth: (() => HealthState) | undefined;
 }
 
 export function createRuntime(parts: RuntimeParts): Runtime {
-  const { settings, clock, log, unreadableKeys } = parts;
+  const { settings, clock, log, unreadableKeys, consoleHealth } = parts;
   const metrics = createMetrics();
   const activity = createActivity(clock);
   const store = countFailures(parts.store, metrics);
@@ -81,7 +84,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
   const unpreparedReason = (): string | undefined =>
     preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.pendingLoss());
   const healthParts = { store, metrics, unpreparedReason, clockWatch, follower, unreadableKeys, load };
-  const health = healthOf({ ...healthParts, stopping: () => stopping });
+  const health = healthOf({ ...healthParts, consoleHealth, stopping: () => stopping });
   const readiness = async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.setReady(state.ready);
@@ -120,15 +123,6 @@ export function createRuntime(parts: RuntimeParts): Runtime {
       clockWatch.stop();
       follower.stop();
     },
-  };
-}
-
-/** One line of each request in ten seconds. */
-function logOpsFailures(log: Log): Runtime['opsFailed'] {
-  const nowMs = (): number => performance.now();
-  const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: LOAD_LINE_EVERY_MS });
-  return (request, because) => {
-    if (limit.admits(request)) log.error('ops-failed', { because: `${request}: ${because}` });
   };
 }
 
@@ -234,11 +228,22 @@ interface HealthParts {
   readonly clockWatch: ClockWatch;
   readonly follower: Follower;
   readonly load: LoadMonitor;
+  readonly consoleHealth: RuntimeParts['consoleHealth'];
   readonly stopping: () => boolean;
 }
 
 function healthOf(parts: HealthParts) {
-  const { store, metrics, unpreparedReason, clockWatch, follower, unreadableKeys, load, stopping } = parts;
+  const {
+    store,
+    metrics,
+    unpreparedReason,
+    clockWatch,
+    follower,
+    unreadableKeys,
+    load,
+    consoleHealth,
+    stopping,
+  } = parts;
   const stateOf = (trouble: string | undefined, okText: string) => ({
     ok: trouble === undefined,
     because: trouble ?? okText,
@@ -258,6 +263,9 @@ function healthOf(parts: HealthParts) {
       },
       // Not decisive: without an overloaded replica, its load would go to the others and overload them too.
       { name: 'load', check: () => load.state(), decisive: false },
+      ...(consoleHealth === undefined
+        ? []
+        : [{ name: 'console', check: consoleHealth, decisive: false } as const]),
     ],
   });
 }

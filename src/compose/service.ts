@@ -1,35 +1,36 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { ServiceState } from '../console/service-state.ts';
 import { failure, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import { createFailureBudgets } from '../pipeline/address-budgets.ts';
 import { measureEventLoop } from '../pipeline/event-loop.ts';
 import { createPipeline } from '../pipeline/pipeline.ts';
-import { type Plugins, createPlugins } from '../plugins/plugins.ts';
+import type { Plugins } from '../plugins/plugins.ts';
+import { isWithService } from '../settings/console.ts';
 import { platformWarning } from '../settings/platform.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
 import type { DecryptionThreads } from '../signature/blocks.ts';
 import { createDecryptionThreads } from '../signature/decryption.ts';
-import type { Simulate } from '../simulation/simulator.ts';
 import type { Clock } from '../values/clock.ts';
 import { createArrivals } from '../http/arrivals.ts';
-import type { ConsoleParts } from '../http/console.ts';
 import { startHeartbeats } from './background.ts';
-import { createCandidateProcesses } from './candidate-process.ts';
-import { type Console, openConsole, openEntrance } from './console.ts';
+import { createConsoleProcess } from './console-process.ts';
 import { type WatchedKeys, watchKeys } from './key-files.ts';
+import { openPlugins } from './plugins.ts';
 import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
-import { composeSimulator } from './simulator.ts';
 import { answerFormats, schemeBinding } from './sources.ts';
 import { groupsOf, missingStoreFile, openStore } from './store.ts';
-import { portExpiries, readPem, tlsContext } from './tls.ts';
+import { portExpiries, tlsContext } from './tls.ts';
 
 export interface Service {
   readonly publicUrl: string;
   readonly opsUrl: string;
+  /** What the console shows of this service. */
+  readonly state: () => Promise<ServiceState>;
   /**
    * Reports not ready for `public.shutdownDelayMs`, answers the callbacks in flight within
    * `public.shutdownGraceMs`, and closes everything.
@@ -44,8 +45,6 @@ export interface ServiceParts {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
   readonly log: Log;
-  /** For tests: who sends a request to the console, in place of the settings. */
-  readonly identify?: ConsoleParts['identify'];
 }
 
 /** How often files of secrets are checked for changes. */
@@ -102,29 +101,29 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
       'which knows no decisions, no limits and no lists';
     log.warn('store-created', { because });
   }
-  const runtime = createRuntime({ settings, clock, log, store, unreadableKeys: keys.unreadable });
+  let reconciliation: Reconciliation | undefined;
+  const state = (): Promise<ServiceState> => stateOf(runtime, reconciliation);
+  const console = createConsoleProcess({ ...parts, state });
+  onOpened(() => console.close());
+  const runtime = createRuntime({
+    settings,
+    clock,
+    log,
+    store,
+    unreadableKeys: keys.unreadable,
+    consoleHealth: isWithService(settings.console) ? console.health : undefined,
+  });
   onOpened(() => runtime.stop());
-  const plugins = await openPlugins(parts, secrets, runtime);
+  const plugins = await openPlugins(parts, secrets, runtime.pluginAnswered);
   onOpened(() => plugins.close());
   const opened = { runtime, keys, plugins, threads };
   const { stop: stopPipeline, ...served } = composePipeline(parts, opened);
   onOpened(stopPipeline);
-  const { store: storeInUse, follower: policies } = runtime;
-  const simulate = composeSimulator(settings, { store: storeInUse, policies, plugins, clock });
-  let reconciliation: Reconciliation | undefined;
-  const reconciliationFailure = () => reconciliation?.failure();
-  const console = await openConsoleOf(parts, { runtime, simulate, reconciliationFailure });
-  onOpened(() => console?.close());
-  const ports = await openPorts(parts, {
-    secrets,
-    ...served,
-    runtime,
-    simulate,
-    console: console?.parts,
-  });
+  const ports = await openPorts(parts, { secrets, ...served, runtime, console });
   onOpened(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
   await runtime.start();
   ports.begin();
+  if (isWithService(settings.console)) void console.target();
   const stopWatching = reloadChangedFiles(parts, secrets, { ...opened, ports });
   const heartbeats = startHeartbeats({ ...runtime, log });
   describeSources(settings, secrets, keys.current(), log);
@@ -133,6 +132,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
   return {
     publicUrl: ports.public.url,
     opsUrl: ports.ops.url,
+    state,
     async stop() {
       const { shutdownDelayMs, shutdownGraceMs } = settings.public;
       runtime.beginShutdown();
@@ -152,7 +152,7 @@ async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promi
       await ports.ops.stop(0);
       runtime.stop();
       await reconciliationStopped;
-      await console?.close();
+      await console.close();
       await store.close();
     },
   };
@@ -199,33 +199,20 @@ function composePipeline(
   return { pipeline, budgets, arrivals: createArrivals(loop, nowMs), stop: () => loop.stop() };
 }
 
-/** The console, if anybody can enter it. */
-async function openConsoleOf(
-  parts: ServiceParts,
-  {
-    runtime,
-    simulate,
-    reconciliationFailure,
-  }: {
-    readonly runtime: Runtime;
-    readonly simulate: Simulate;
-    readonly reconciliationFailure: Reconciliation['failure'];
-  },
-): Promise<Console | undefined> {
-  const { settings, env, clock, log, identify } = parts;
-  const { store } = runtime;
-  const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
-  if (entrance === undefined) return undefined;
-  const checks = createCandidateProcesses(parts);
-  return openConsole(settings, runtime, {
-    entrance,
-    env,
-    simulate,
-    reconciliationFailure,
-    clock,
-    log,
-    checks,
-  });
+/** What the console shows of this service. */
+async function stateOf(
+  { readiness, activity }: Pick<Runtime, 'readiness' | 'activity'>,
+  reconciliation: Reconciliation | undefined,
+): Promise<ServiceState> {
+  return {
+    readiness: await readiness(),
+    activity: {
+      sinceMs: activity.sinceMs,
+      over: { hour: activity.over('hour'), day: activity.over('day'), week: activity.over('week') },
+      alarms: activity.alarms(),
+    },
+    reconciliationFailure: reconciliation?.failure(),
+  };
 }
 
 /** Reconciles each day if the settings say so. The module is loaded only then. */
@@ -238,28 +225,6 @@ async function reconcileDays(
   const { startReconciliation } = await import('./reconciliation.ts');
   const settings = { ...reconcile, directory };
   return startReconciliation({ settings, settingsFile, env, clock, log, metrics });
-}
-
-/** Starts the services and modules of the settings. */
-function openPlugins(
-  { settings, clock, log }: ServiceParts,
-  secrets: Secrets,
-  { pluginAnswered }: Runtime,
-): Promise<Plugins> {
-  const { services, modules } = settings;
-  return createPlugins({
-    services,
-    modules,
-    clock,
-    readSecret: secrets.read,
-    readPem(file, setting) {
-      secrets.watchFile(file);
-      return readPem(file, setting);
-    },
-    report: (event, because) =>
-      event === 'inquiry-resumed' ? log.info(event, { because }) : log.error(event, { because }),
-    answered: pluginAnswered,
-  });
 }
 
 /**

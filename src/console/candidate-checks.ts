@@ -9,6 +9,14 @@ export interface CheckRequest {
   /** The revision in force, and its document; empty texts for none. */
   readonly inForce: string;
   readonly document: string;
+  readonly by: string;
+}
+
+export interface DiffRequest {
+  /** Documents of revisions. */
+  readonly before: string;
+  readonly after: string;
+  readonly by: string;
 }
 
 /** What was found about a candidate, in the words of the commands. */
@@ -53,13 +61,14 @@ export interface BacktestRequest extends Pick<Backtest, 'revision' | 'files' | '
 }
 
 /**
- * Work on candidates, apart from the thread that answers callbacks, and bounded in time and memory. Each verb
- * throws USAGE if its bound is exceeded, and while another check, or backtest, runs.
+ * Work on candidates, in processes of their own, and bounded in time and memory. One check runs at a time, and people
+ * take turns. Each verb throws USAGE if its bound is exceeded, BUSY if too many checks of this person wait, and USAGE
+ * while another backtest runs.
  */
 export interface CandidateChecks {
   check(request: CheckRequest): Promise<Checked>;
   /** As `policy diff` words it. */
-  diff(before: string, after: string): Promise<string>;
+  diff(request: DiffRequest): Promise<string>;
   startBacktest(request: BacktestRequest): void;
   /** The one that runs, or the last. Forgotten when the service ends. */
   backtest(): Backtest | undefined;

@@ -24,7 +24,7 @@ export interface CandidateContext {
  * test` and `policy diff` do. A list or other file that the candidate lacks is that of the revision in force.
  */
 export async function checkCandidate(
-  { files, inForce, document }: CheckRequest,
+  { files, inForce, document }: Omit<CheckRequest, 'by'>,
   { settingsWarnings, listFaults, diffFrom }: CandidateContext,
 ): Promise<Checked> {
   const policyFiles = files.filter((file) => YAML_FILE.test(file.name) && !isTestFile(file));

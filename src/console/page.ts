@@ -1,7 +1,7 @@
 import type { Html } from './html.ts';
 
-/** What a person may do. `read` is part of each of the others. */
-export const ROLES = ['read', 'operate', 'approve'] as const;
+/** What a person may do. `operate` includes `read`. */
+export const ROLES = ['read', 'operate'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Somebody who has signed in. */
@@ -22,8 +22,6 @@ export interface PageRequest {
   /** The parts of the path that the page's `path` names, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Aborted when the browser has gone. */
-  readonly signal: AbortSignal;
 }
 
 export interface ActRequest extends PageRequest {

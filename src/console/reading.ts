@@ -1,12 +1,9 @@
-import { threadCpuUsage } from 'node:process';
 import { explainJournalEntry } from '../journal/explanation.ts';
 import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
-import { type PriceChanges, priceChanges } from '../orders/price-changes.ts';
+import { priceChanges } from '../orders/price-changes.ts';
 import { releaseInForce, storedRelease } from '../release/stored.ts';
-import { type RecordedTransaction, recordedTransaction } from '../simulation/recorded-transaction.ts';
+import { recordedTransaction } from '../simulation/recorded-transaction.ts';
 import {
-  type LimitUse,
-  type LimitsInUse,
   type LimitsParts,
   type LimitsQuery,
   type LimitsWanted,
@@ -14,42 +11,24 @@ import {
   limitsOfEntries,
 } from '../simulation/limits.ts';
 import type { JournalEntry, ListEntry, Lockout, Store } from '../store/store.ts';
-import { type Reconciled, type ReconciledDays, type ReconciledRun, createReconciled } from './reconciled.ts';
 
 /*
- * What pages read. Queries that look at many entries are bounded. They run one after the other: see queries.ts.
+ * What pages read. Queries that look at many entries are bounded.
  */
-
-/** The verbs of the store that pages use as they are. */
-export const READ_VERBS = [
-  'control',
-  'document',
-  'entries',
-  'entry',
-  'history',
-  'journalSize',
-  'lists',
-  'order',
-] as const;
-/** Queries over many entries. */
-export const QUERIES = [
-  'search',
-  'about',
-  'transaction',
-  'limits',
-  'limitsOf',
-  'listValues',
-  'listed',
-  'lockedOut',
-  'priceChanges',
-  'reconciledDays',
-  'reconciledRun',
-  'closableException',
-] as const;
 
 export type ReadingStore = Pick<
   Store,
-  (typeof READ_VERBS)[number] | 'buckets' | 'health' | 'listEntries' | 'lockouts' | 'prices' | 'priceHistory'
+  | 'buckets'
+  | 'control'
+  | 'document'
+  | 'entries'
+  | 'entry'
+  | 'health'
+  | 'history'
+  | 'listEntries'
+  | 'lockouts'
+  | 'priceHistory'
+  | 'prices'
 >;
 
 /** When a query ends: after so many entries, or after so long, but not before it has looked at some. */
@@ -81,50 +60,9 @@ export interface ListedValues {
   readonly more: boolean;
 }
 
-export interface Reading extends Pick<Store, (typeof READ_VERBS)[number]> {
-  /** See searchJournal. */
-  search(query: Omit<SearchQuery, 'most' | 'isOver'>, bounds: Bounds): Promise<FoundPage>;
-  /** At most `most` entries about a subject, newest first. */
-  about(source: string, subject: string, most: number): Promise<readonly FoundEntry[]>;
-  /** See recordedTransaction. Policies that are no longer in force are compiled again. */
-  transaction(entry: JournalEntry): Promise<RecordedTransaction | undefined>;
-  /** The limits in use under the policies in force. `bounds.most` is for each source. */
-  limits(query: Omit<LimitsQuery, 'entries' | 'isOver'>, bounds: Bounds): Promise<LimitsInUse>;
-  /** The limits that these entries count in under the policies in force, the fullest first. */
-  limitsOf(
-    entries: readonly Pick<JournalEntry, 'source' | 'id'>[],
-    wanted: LimitsWanted,
-  ): Promise<readonly LimitUse[]>;
-  /** The first `rows` entries of a list that contain a text, in the order of the store. */
-  listValues(
-    list: { readonly source: string; readonly list: string },
-    contains: string,
-    rows: number,
-    bounds: Bounds,
-  ): Promise<ListedValues>;
-  /** Which of the values are on the list; all of its values if none are given. */
-  listed(
-    list: { readonly source: string; readonly list: string },
-    wanted: readonly string[] | undefined,
-  ): Promise<readonly string[]>;
-  /** At most `most` lock-outs, newest first, and whether there are more. */
-  lockedOut(
-    sources: readonly string[],
-    most: number,
-  ): Promise<{ readonly lockouts: readonly Lockout[]; readonly more: boolean }>;
-  /** See priceChanges; `rows` is the most of them, and `bounds` counts changes of the table. */
-  priceChanges(rows: number, bounds: Bounds): Promise<PriceChanges>;
-  /** See Reconciled. The records of a directory are read again only after it has changed. */
-  reconciledDays(...given: Parameters<Reconciled['days']>): Promise<ReconciledDays>;
-  reconciledRun(...given: Parameters<Reconciled['run']>): Promise<ReconciledRun>;
-  closableException(
-    ...given: Parameters<Reconciled['closable']>
-  ): Promise<ReturnType<Reconciled['closable']>>;
-}
+export type Reading = ReturnType<typeof createReading>;
 
-export function createReading(store: ReadingStore, groupOf: (source: string) => string | undefined): Reading {
-  const reconciled = createReconciled();
-  const { control, document, entries, entry, history, journalSize, lists, order } = store;
+export function createReading(store: ReadingStore, groupOf: (source: string) => string | undefined) {
   const limitsParts = async (): Promise<LimitsParts> => {
     const [release, prices, { nowMs }] = await Promise.all([
       releaseInForce(store),
@@ -134,38 +72,38 @@ export function createReading(store: ReadingStore, groupOf: (source: string) => 
     return { store, release, prices, groupOf, nowMs };
   };
   return {
-    control,
-    document,
-    entries,
-    entry,
-    history,
-    journalSize,
-    lists,
-    order,
-    async search(query, { most, ...bounds }) {
-      const page = await searchJournal(store, { ...query, most, isOver: paceOf(bounds) });
+    /** See searchJournal. */
+    async search(query: Omit<SearchQuery, 'most' | 'isOver'>, bounds: Bounds): Promise<FoundPage> {
+      const page = await searchJournal(store, { ...query, most: bounds.most, isOver: endOf(bounds) });
       return { ...page, entries: page.entries.map(foundEntry) };
     },
-    about: async (source, subject, most) =>
+    /** At most `most` entries about a subject, newest first. */
+    about: async (source: string, subject: string, most: number): Promise<readonly FoundEntry[]> =>
       (await store.entries({ source, subject, newestFirst: true, limit: most })).map(foundEntry),
-    transaction: (decided) => recordedTransaction(decided, (revision) => storedRelease(store, revision)),
-    limits: async (query, { most, ...bounds }) =>
-      limitsInUse(await limitsParts(), { ...query, entries: most, isOver: paceOf(bounds) }),
-    async limitsOf(of, wanted) {
+    /** See recordedTransaction. Policies that are no longer in force are compiled again. */
+    transaction: (decided: JournalEntry) =>
+      recordedTransaction(decided, (revision) => storedRelease(store, revision)),
+    /** The limits in use under the policies in force. `bounds.most` is for each source. */
+    limits: async (query: Omit<LimitsQuery, 'entries' | 'isOver'>, bounds: Bounds) =>
+      limitsInUse(await limitsParts(), { ...query, entries: bounds.most, isOver: endOf(bounds) }),
+    /** The limits that these entries count in under the policies in force, the fullest first. */
+    async limitsOf(of: readonly Pick<JournalEntry, 'source' | 'id'>[], wanted: LimitsWanted) {
       const found = await Promise.all(of.map(({ source, id }) => store.entry(source, id)));
       const known = found.filter((each) => each !== undefined);
       return limitsOfEntries(await limitsParts(), known, wanted);
     },
-    listValues: (list, contains, rows, bounds) => listValues(store, list, { contains, rows, bounds }),
-    listed: (list, wanted) => listed(store, list, wanted),
-    lockedOut: (sources, most) => lockedOut(store, sources, most),
-    async priceChanges(rows, bounds) {
-      const isLate = paceOf(bounds);
+    /** The first `rows` entries of a list that contain a text, in the order of the store. */
+    listValues: (list: Named, contains: string, rows: number, bounds: Bounds) =>
+      listValues(store, list, { contains, rows, bounds }),
+    /** Which of the values are on the list; all of its values if none are given. */
+    listed: (list: Named, wanted: readonly string[] | undefined) => listed(store, list, wanted),
+    /** At most `most` lock-outs, newest first, and whether there are more. */
+    lockedOut: (sources: readonly string[], most: number) => lockedOut(store, sources, most),
+    /** See priceChanges; `rows` is the most of them, and `bounds` counts changes of the table. */
+    priceChanges(rows: number, bounds: Bounds) {
+      const isLate = endOf(bounds);
       return priceChanges(store, { most: rows, isOver: (looked) => looked >= bounds.most || isLate(looked) });
     },
-    reconciledDays: async (...given) => reconciled.days(...given),
-    reconciledRun: async (...given) => reconciled.run(...given),
-    closableException: async (of) => reconciled.closable(of),
   };
 }
 
@@ -176,36 +114,10 @@ function foundEntry(entry: JournalEntry): FoundEntry {
   return { source, id, atMs, type, verdict, code, subject, revision, because, rule };
 }
 
-/** After WORK_MS of work or more, a query rests REST_FACTOR times as long as it worked, and at most REST_MS_MAX. */
-const WORK_MS = 0.4;
-const REST_FACTOR = 3;
-const REST_MS_MAX = 5;
-const NOTHING = new Int32Array(new SharedArrayBuffer(4));
-
-/**
- * The pace of a query that looks at many entries. Called before each entry, it says whether the query has ended by
- * its bounds, and blocks the thread for the rests. A thread that works on and on keeps its processor for
- * milliseconds, whatever its priority is, and a callback may wait for that, as for the collection of its garbage.
- */
-function paceOf({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
+/** Says, before each entry, whether a query has ended by its time. */
+function endOf({ least, ms }: Omit<Bounds, 'most'>): (looked: number) => boolean {
   const startedMs = performance.now();
-  let checkedMs = startedMs;
-  let worked = threadCpuUsage();
-  return (looked) => {
-    const nowMs = performance.now();
-    if (looked >= least && nowMs - startedMs > ms) return true;
-    // Processor time takes longer to read, and cannot be more than what has passed.
-    if (nowMs - checkedMs < WORK_MS) return false;
-    // Waiting for Redis is no work.
-    const { user, system } = threadCpuUsage(worked);
-    const workedMs = (user + system) / 1000;
-    if (workedMs > WORK_MS) {
-      Atomics.wait(NOTHING, 0, 0, Math.min(REST_FACTOR * workedMs, REST_MS_MAX));
-      worked = threadCpuUsage();
-    }
-    checkedMs = performance.now();
-    return false;
-  };
+  return (looked) => looked >= least && performance.now() - startedMs > ms;
 }
 
 interface Named {
@@ -218,7 +130,7 @@ async function listValues(
   { source, list }: Named,
   { contains, rows, bounds }: { readonly contains: string; readonly rows: number; readonly bounds: Bounds },
 ): Promise<ListedValues> {
-  const isLate = paceOf(bounds);
+  const isLate = endOf(bounds);
   const found = new Map<string, ListEntry>();
   const result = (more: boolean): ListedValues => ({
     entries: [...found.values()].sort((a, b) => (a.value < b.value ? -1 : 1)),
@@ -252,7 +164,7 @@ async function lockedOut(
   store: ReadingStore,
   sources: readonly string[],
   most: number,
-): ReturnType<Reading['lockedOut']> {
+): Promise<{ readonly lockouts: readonly Lockout[]; readonly more: boolean }> {
   const found: Lockout[] = [];
   for (const source of sources) {
     for await (const lockout of store.lockouts(source)) {

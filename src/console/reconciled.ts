@@ -2,7 +2,6 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError } from '../errors.ts';
 import { CLASSES, type ClassName } from '../reconcile/classes.ts';
-import { type Closable, closableIn } from '../reconcile/close.ts';
 import {
   type Closing,
   type RecordedItem,
@@ -16,7 +15,7 @@ import {
 import { type State, stateOf } from '../reconcile/state.ts';
 
 /*
- * What pages show of a reconciliation. Pages need little of the records, so only that is passed between processes.
+ * What pages show of a reconciliation.
  */
 
 /** A page of the days, newest first, and where the reconciliation stands. */
@@ -56,8 +55,6 @@ export interface Reconciled {
   days(directory: string, page: number): ReconciledDays;
   /** Throws NOT_FOUND. */
   run(directory: string, number: string): ReconciledRun;
-  /** See closableIn. */
-  closable(of: { readonly directory: string; readonly run: number; readonly item: number }): Closable;
 }
 
 const RUNS_OF_PAGE = 50;
@@ -92,7 +89,6 @@ export function createReconciled(read: (directory: string) => Records = readReco
   return {
     days: (directory, page) => daysOf(recordsIn(directory), page),
     run: (directory, number) => runOf(recordsIn(directory), number),
-    closable: ({ directory, ...of }) => closableIn(recordsIn(directory), of),
   };
 }
 

@@ -1,4 +1,11 @@
-import { type NextFunction, type Request, type Response, Router } from 'express';
+import {
+  type ErrorRequestHandler,
+  type NextFunction,
+  type Request,
+  type RequestHandler,
+  type Response,
+  Router,
+} from 'express';
 import type { z } from 'zod';
 import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
 import { releaseApproval, releaseResultJson } from '../orders/release.ts';
@@ -40,7 +47,8 @@ export interface ApiParts {
   readonly token: (() => string) | undefined;
   /** Whether approvals may be released. */
   readonly releases: boolean;
-  readonly simulate: Simulate;
+  /** Answers `POST /api/simulate`: see createSimulationApi. */
+  readonly simulate: RequestHandler;
   readonly clock: Clock;
   /** Called for each call with a wrong token. */
   readonly onDenied: (address: string) => void;
@@ -66,16 +74,9 @@ export function createApi(
 ): Router {
   const api = Router();
   api.use(requireToken(token, onDenied));
+  api.post(expressPath(apiRoutes.simulate.path), simulate);
   api.use(jsonBody());
-
-  const serve = <A extends Answers>(
-    { method, path }: ApiRoute<A>,
-    handle: (request: Request, reply: Reply<A>, response: Response) => Promise<void>,
-  ): void => {
-    api[method](expressPath(path), (request, response) =>
-      handle(request, (status, body) => void response.status(status).json(body), response),
-    );
-  };
+  const serve = servingOn(api);
   serve(apiRoutes.announceOrder, async (request, reply) => {
     const given = readBody(apiRoutes.announceOrder, request);
     const { outcome, order } = await announceOrder(store, sources, { ...given, by: BY }, clock());
@@ -100,11 +101,6 @@ export function createApi(
     const result = await releaseApproval(store, sources, { ...given, by: BY });
     reply(result.outcome === 'released' ? 201 : 200, releaseResultJson(given, result));
   });
-  serve(apiRoutes.simulate, async (request, reply) => {
-    const given = readBody(apiRoutes.simulate, request);
-    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' });
-    reply(200, { ...simulated, deciding, next });
-  });
   serve(apiRoutes.showPrices, async (_request, reply) => reply(200, pricesJson(await store.prices())));
   serve(apiRoutes.setPrices, async (request, reply) => {
     const { prices } = readBody(apiRoutes.setPrices, request);
@@ -119,11 +115,43 @@ export function createApi(
         'GET and PUT /api/prices',
     );
   });
-  api.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
+  api.use(answerFaults(onFailed));
+  return api;
+}
+
+/**
+ * The call of the API that may take long. Another process than that of the callbacks serves it, once the token was
+ * verified.
+ */
+export function createSimulationApi(simulate: Simulate, onFailed: OnFailed): Router {
+  const api = Router();
+  api.use(jsonBody());
+  servingOn(api)(apiRoutes.simulate, async (request, reply) => {
+    const given = readBody(apiRoutes.simulate, request);
+    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' }, BY);
+    reply(200, { ...simulated, deciding, next });
+  });
+  api.use(answerFaults(onFailed));
+  return api;
+}
+
+/** Adds a route to a router. */
+const servingOn =
+  (api: Router) =>
+  <A extends Answers>(
+    { method, path }: ApiRoute<A>,
+    handle: (request: Request, reply: Reply<A>, response: Response) => Promise<void>,
+  ): void => {
+    api[method](expressPath(path), (request, response) =>
+      handle(request, (status, body) => void response.status(status).json(body), response),
+    );
+  };
+
+function answerFaults(onFailed: OnFailed): ErrorRequestHandler {
+  return (thrown: unknown, request, response, _next) => {
     if (isInternal(thrown)) onFailed(requestName(request), messageOf(thrown));
     answerFault(thrown, response);
-  });
-  return api;
+  };
 }
 
 function subjectFromPath(
@@ -196,7 +224,7 @@ function isToken(given: string, token: () => string): boolean {
   }
 }
 
-function refuse(response: Response, code: ApiCode, message: string, status = statusOf(code)): void {
+export function refuse(response: Response, code: ApiCode, message: string, status = statusOf(code)): void {
   response.status(status).json({ error: { code, message } });
 }
 

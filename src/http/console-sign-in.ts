@@ -101,7 +101,7 @@ export function createSignInRoutes(signIn: PasskeySignIn, show: ShowView): Route
   return router;
 }
 
-const addressOf = (request: Request): string => request.socket.remoteAddress ?? '';
+const addressOf = (request: Request): string => request.ip ?? '';
 
 type Handler = (request: Request, response: Response) => Promise<void>;
 

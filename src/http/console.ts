@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { type Assets, loadAssets } from '../console/assets.ts';
 import { fault, layout } from '../console/layout.ts';
@@ -13,7 +12,6 @@ import {
   type View,
   mayUse,
 } from '../console/page.ts';
-import type { Asking } from '../console/queries.ts';
 import { noRolesPage, signInPage } from '../console/sign-in/pages.ts';
 import type { RequestFacts } from '../console/sign-in/proxy.ts';
 import { CountersignError, messageOf } from '../errors.ts';
@@ -33,8 +31,6 @@ export interface ConsoleParts {
   readonly hasProxy?: boolean | undefined;
   /** Why nothing is approved now, a sentence for each freeze. */
   readonly frozen: () => Promise<readonly string[]>;
-  /** Handles a request of a person. What it asks the store for waits in turn, and ends with it. */
-  readonly during: <T>(asking: Asking, work: () => Promise<T>) => Promise<T>;
 }
 
 /** The bytes of a form, such as a list that is imported. */
@@ -74,29 +70,26 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       next();
     }
   });
-  const handle = createHandler(parts);
   for (const page of parts.pages) {
-    router.get(page.path, (request, response) =>
-      handle(request, response, async (asked) => {
-        const answer = await page.show(asked);
-        if ('chunks' in answer) await sendFile(response, answer);
-        else await send.view(request, response, asked.person, answer);
-      }),
-    );
+    router.get(page.path, async (request, response) => {
+      const asked = pageRequest(request, response);
+      const answer = await page.show(asked);
+      if ('chunks' in answer) await sendFile(response, answer);
+      else await send.view(request, response, asked.person, answer);
+    });
   }
   for (const act of parts.acts) {
-    router.post(act.path, (request, response) =>
-      handle(request, response, async (asked) => {
-        const { person } = asked;
-        if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
-        const body = await readForm(request, response);
-        if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
-        const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
-        const done = await act.perform({ ...asked, form });
-        if ('to' in done) redirect(request, response, done, parts);
-        else await send.view(request, response, person, done);
-      }),
-    );
+    router.post(act.path, async (request, response) => {
+      const asked = pageRequest(request, response);
+      const { person } = asked;
+      if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
+      const body = await readForm(request, response);
+      if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
+      const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
+      const done = await act.perform({ ...asked, form });
+      if ('to' in done) redirect(request, response, done, parts);
+      else await send.view(request, response, person, done);
+    });
   }
   router.use((request, response) => send.view(request, response, personOf(response), NOT_FOUND, 404));
   router.use(async (thrown: unknown, request: Request, response: Response, next: NextFunction) => {
@@ -112,17 +105,6 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
   });
   return router;
 }
-
-function createHandler({ during }: ConsoleParts) {
-  return async (request: Request, response: Response, work: (asked: PageRequest) => Promise<void>) => {
-    const asked = pageRequest(request, response);
-    await turnOfCallbacks();
-    await during({ person: asked.person.name, signal: asked.signal }, () => work(asked));
-  };
-}
-
-/** A page is made in parts, so that a callback that comes meanwhile waits for one of them at most. */
-const turnOfCallbacks = (): Promise<void> => setImmediate();
 
 /** The page that is shown after a sign-in. What a form was to do is not done: it leads to the first page. */
 function wantedBy({ method, originalUrl }: Request): string | undefined {
@@ -229,8 +211,6 @@ function personOf(response: Response): Person {
 }
 
 function pageRequest(request: Request, response: Response): PageRequest {
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
   const parameters = Object.entries(request.params).filter(
     (each): each is [string, string] => typeof each[1] === 'string',
   );
@@ -238,7 +218,6 @@ function pageRequest(request: Request, response: Response): PageRequest {
     person: personOf(response),
     parameters: Object.fromEntries(parameters),
     query: new URL(request.originalUrl, 'http://console').searchParams,
-    signal: gone.signal,
   };
 }
 
@@ -246,7 +225,7 @@ function factsOf(request: Request): RequestFacts {
   return {
     cookies: cookiesOf(request),
     rawHeaders: request.rawHeaders,
-    address: request.socket.remoteAddress ?? '',
+    address: request.ip ?? '',
   };
 }
 
@@ -297,7 +276,6 @@ function createSender({ pages, frozen, passkeys }: ConsoleParts, assets: Assets)
       status: number = view.status ?? 200,
     ): Promise<void> {
       const freezes = person === undefined ? [] : await frozen();
-      await turnOfCallbacks();
       const page: Html = layout({
         view,
         path: new URL(request.originalUrl, 'http://console').pathname.slice('/console'.length),

@@ -1,17 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import { isIPv4, isIPv6 } from 'node:net';
-import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { messageOf } from '../errors.ts';
 import { type ApiParts, type OnFailed, createApi, requestName } from './api.ts';
-import { type ConsoleParts, createConsole } from './console.ts';
 import { FAILED, type Readiness, probeRoutes } from './routes.ts';
 
 export interface OpsAppParts {
   readonly readiness: () => Promise<Readiness>;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
   readonly api: ApiParts;
-  /** Undefined if nobody can sign in: there is no console then. */
-  readonly console?: ConsoleParts | undefined;
+  /** Forwards to the process of the console. Undefined if nobody can sign in: there is no console then. */
+  readonly console?: RequestHandler | undefined;
   /** Names by which the port may be called, besides localhost and IP addresses. */
   readonly hosts: readonly string[];
   readonly onFailed: OnFailed;
@@ -22,20 +21,8 @@ export function createOpsApp({ readiness, metrics, api, console, hosts, onFailed
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
-  const refusalOf = createHostCheck(hosts);
-  app.use((request, response, next) => {
-    const refusal = refusalOf(request);
-    if (refusal === undefined) next();
-    else
-      response
-        .status(refusal.status)
-        .set('Connection', 'close')
-        .type('text/plain')
-        .send(`${refusal.because}\n`);
-  });
-  app.get(probeRoutes.health.path, (_request, response) => {
-    response.type('text/plain').send('ok\n');
-  });
+  app.use(requireHost(hosts));
+  app.get(probeRoutes.health.path, isAlive);
   app.get(probeRoutes.readiness.path, async (request, response) => {
     const state = await readiness().catch((thrown: unknown) => {
       onFailed(requestName(request), messageOf(thrown));
@@ -48,15 +35,38 @@ export function createOpsApp({ readiness, metrics, api, console, hosts, onFailed
     response.set('Content-Type', contentType).send(text);
   });
   app.use('/api', createApi(api, onFailed));
-  if (console !== undefined) app.use('/console', createConsole(console, onFailed));
+  if (console !== undefined) app.use('/console', console);
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('/healthz, /readyz, /metrics, /api\n');
   });
-  app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) => {
+  app.use(answerFailure(onFailed));
+  return app;
+}
+
+export const isAlive: RequestHandler = (_request, response) => {
+  response.type('text/plain').send('ok\n');
+};
+
+export const answerFailure =
+  (onFailed: OnFailed): ErrorRequestHandler =>
+  (thrown: unknown, request, response, _next) => {
     onFailed(requestName(request), messageOf(thrown));
     response.status(500).type('text/plain').send(FAILED);
-  });
-  return app;
+  };
+
+/** Refuses a request that calls this port by another name: see createHostCheck. */
+export function requireHost(hosts: readonly string[]): RequestHandler {
+  const refusalOf = createHostCheck(hosts);
+  return (request, response, next) => {
+    const refusal = refusalOf(request);
+    if (refusal === undefined) next();
+    else
+      response
+        .status(refusal.status)
+        .set('Connection', 'close')
+        .type('text/plain')
+        .send(`${refusal.because}\n`);
+  };
 }
 
 const NOT_READY: Readiness = {

@@ -3,7 +3,7 @@ import { KINDS } from '../callback/callback.ts';
 import type { ErrorCode } from '../errors.ts';
 
 /** The codes of the API that no other part of the program has. */
-export type ApiCode = ErrorCode | 'API_OFF' | 'TOKEN_WRONG' | 'INTERNAL';
+export type ApiCode = ErrorCode | 'API_OFF' | 'TOKEN_WRONG' | 'INTERNAL' | 'NOT_RUNNING';
 
 /** The bodies of answers by status. The description of a body says what the status means. */
 export type Answers = Readonly<Record<number, z.ZodType>>;
@@ -55,7 +55,10 @@ export const REFUSALS = {
   415: { meaning: 'the body is not `application/json` in UTF-8', codes: ['USAGE'] },
   429: { meaning: 'too many simulations are waiting', codes: ['BUSY'] },
   500: { meaning: 'an internal error', codes: ['INTERNAL'] },
-  503: { meaning: "the service can't reach the store", codes: ['STORE_UNREACHABLE', 'STORE_MOVED'] },
+  503: {
+    meaning: "the service can't reach the store, or the process that simulates does not run",
+    codes: ['STORE_UNREACHABLE', 'STORE_MOVED', 'NOT_RUNNING'],
+  },
 } as const satisfies Readonly<Record<number, { meaning: string; codes: readonly ApiCode[] }>>;
 
 /** The refusals of all API routes, and those of routes with a body. */

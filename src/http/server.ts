@@ -32,6 +32,19 @@ export interface TlsContext {
   readonly ca: string | undefined;
 }
 
+/*
+ * Monitoring, a back end and people need few connections. Reading the metrics takes milliseconds: more connections must
+ * not take that time from the callbacks.
+ */
+const OPS_CONNECTIONS = 256;
+const OPS_CONNECTIONS_PER_ADDRESS = 64;
+
+export const opsLimits = (limits: ServerLimits): ServerLimits => ({
+  ...limits,
+  connections: OPS_CONNECTIONS,
+  connectionsPerAddress: OPS_CONNECTIONS_PER_ADDRESS,
+});
+
 export interface Listening {
   readonly url: string;
   readonly connections: () => Promise<number>;

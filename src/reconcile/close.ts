@@ -26,23 +26,6 @@ export interface ClosingParts {
   readonly by: string;
   readonly clock: Clock;
   readonly store: Pick<Journal, 'record' | 'entries'>;
-  /**
-   * Finds the exception, as closableIn does, once the directory is held. By default it reads all records in this
-   * thread.
-   */
-  readonly find?: (of: Pick<ClosingParts, 'directory' | 'run' | 'item'>) => Promise<Closable>;
-}
-
-/** An exception that may be closed, and what its closing needs of the records. */
-export interface Closable {
-  readonly item: RecordedItem;
-  readonly day: string;
-  /** Of the run's record. */
-  readonly runSha256: string;
-  /** Where the chain of records goes on. */
-  readonly next: Records['next'];
-  /** The open exceptions of the run, with this one. */
-  readonly open: number;
 }
 
 /** The detail of a journal entry of type `reconciliation`, as JSON. */
@@ -69,10 +52,16 @@ export interface ClosingResult {
  * NOT_FOUND, and with USAGE for a run that was replaced and an exception that is closed.
  */
 export async function closeException(parts: ClosingParts): Promise<ClosingResult> {
-  const { directory, run, by, clock, message, find = findHere } = parts;
+  const { directory, by, clock, message } = parts;
   return holding(directory, async () => {
-    const { item, day, runSha256, next, open } = await find({ directory, run, item: parts.item });
-    const detail: ClosingDetail = { change: 'close', run, runSha256, day, item, by, message };
+    const records = readRecords(directory);
+    const { next } = records;
+    const run = runToClose(records, parts.run);
+    const item = itemToClose(records, run, parts.item);
+    const open = openExceptions(records, run).length;
+    const { number, day } = run;
+    const runSha256 = sha256Hex(readFileSync(join(directory, `${runName(number, day)}.json`)));
+    const detail: ClosingDetail = { change: 'close', run: number, runSha256, day, item, by, message };
     const entry = await journalled(parts, item, detail);
     const closing: Closing = {
       record: 'close',
@@ -80,7 +69,7 @@ export async function closeException(parts: ClosingParts): Promise<ClosingResult
       at: new Date(clock()).toISOString(),
       by,
       previous: next.previous,
-      run,
+      run: number,
       item: item.item,
       class: item.class,
       source: item.source,
@@ -91,18 +80,6 @@ export async function closeException(parts: ClosingParts): Promise<ClosingResult
     await writeRecord({ directory }, `${closingName(closing.number)}.json`, closing);
     return { closing, open: open - 1 };
   });
-}
-
-const findHere: NonNullable<ClosingParts['find']> = async ({ directory, ...of }) =>
-  closableIn(readRecords(directory), of);
-
-/** Throws NOT_FOUND, and USAGE for a run that was replaced and an exception that is closed. */
-export function closableIn(records: Records, of: Pick<ClosingParts, 'run' | 'item'>): Closable {
-  const run = runToClose(records, of.run);
-  const item = itemToClose(records, run, of.item);
-  const record = readFileSync(join(records.directory, `${runName(run.number, run.day)}.json`));
-  const open = openExceptions(records, run).length;
-  return { item, day: run.day, runSha256: sha256Hex(record), next: records.next, open };
 }
 
 function runToClose(records: Records, number: number): Run {

@@ -1,8 +1,19 @@
-import { addressRange, checkedText, flag, isHostName, list, oneOf, section, text } from './fields.ts';
+import type { z } from 'zod';
+import {
+  addressRange,
+  checkedText,
+  flag,
+  isHostName,
+  list,
+  listenHost,
+  oneOf,
+  section,
+  text,
+  wholeNumber,
+} from './fields.ts';
 
-const roles = list(oneOf(['read', 'operate', 'approve']), 1, 3, 'roles').describe(
-  'What the person may do: `read` looks, `operate` freezes and changes lists, orders and prices, `approve` ' +
-    'approves what people must approve. The last two include the first.',
+const roles = list(oneOf(['read', 'operate']), 1, 2, 'roles').describe(
+  'What the person may do: `read` looks, `operate` also freezes and changes lists, orders and prices.',
 );
 
 const personName = text(
@@ -49,6 +60,15 @@ const passkeys = section({
     .describe('What browsers show as the address, without a path. By default https:// and the host.'),
 });
 
+/** The origin that browsers show. */
+export const originOf = ({
+  host,
+  origin = `https://${host}`,
+}: {
+  readonly host: string;
+  readonly origin?: string | undefined;
+}): string => origin;
+
 /** Who may enter the console. Without it, there is no console. */
 export const console = section({
   passkeys: passkeys
@@ -66,6 +86,36 @@ export const console = section({
       'Whether people with the role `operate` may push policies from the console. Without it, the console prints ' +
         'the command.',
     ),
+  withService: flag
+    .optional()
+    .describe(
+      'Whether `countersign serve` starts the console, in a process of its own, and has it at `/console/` of the ' +
+        'ops port. Without it, `serve` does. Write `false` where `countersign console serve` runs it alone.',
+    ),
+  host: listenHost
+    .optional()
+    .meta({ title: 'address or host name' })
+    .describe('Address on which `countersign console serve` listens. Without it, 127.0.0.1.'),
+  port: wholeNumber(0, 65535)
+    .optional()
+    .describe(
+      'Port of `countersign console serve`; 0 takes any free port. Without it, 9091. It has the names and the TLS ' +
+        'of the ops port (`ops.hosts`, `ops.tls`).',
+    ),
+});
+
+type ConsoleSettings = z.output<typeof console>;
+
+/** Whether `countersign serve` has the console at its ops port. */
+export const isWithService = (settings: ConsoleSettings | undefined): boolean =>
+  settings !== undefined && settings.withService !== false;
+
+/** Where `countersign console serve` listens. */
+export const consoleAddress = (
+  settings: ConsoleSettings | undefined,
+): { readonly host: string; readonly port: number } => ({
+  host: settings?.host ?? '127.0.0.1',
+  port: settings?.port ?? 9091,
 });
 
 /** Whether browsers send exactly this text as the origin of a page. */

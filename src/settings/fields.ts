@@ -28,6 +28,12 @@ export function wholeNumberOr(otherwise: number, min: number, max: number) {
   return z.preprocess(numberOfDigits, z.int({ error }).min(min, error).max(max, error).default(otherwise));
 }
 
+/** The same without a default. */
+export function wholeNumber(min: number, max: number) {
+  const error = `write a whole number from ${min} to ${max}, or delete the line`;
+  return z.preprocess(numberOfDigits, z.int({ error }).min(min, error).max(max, error));
+}
+
 function numberOfDigits(value: unknown): unknown {
   return typeof value === 'string' && /^(?:0|[1-9]\d{0,14})$/.test(value) ? Number(value) : value;
 }
@@ -60,6 +66,13 @@ export function text(pattern: RegExp, fix: string) {
 export function checkedText(pattern: RegExp, check: (text: string) => boolean, fix: string) {
   return text(pattern, fix).refine((written) => !pattern.test(written) || check(written), { error: fix });
 }
+
+/** Where a server listens. */
+export const listenHost = checkedText(
+  /^[^\s/]{1,253}$/,
+  isHost,
+  'write an IP address or a host name to listen on, without port or brackets',
+);
 
 /** The name of a source, service or module. */
 export const shortName = text(

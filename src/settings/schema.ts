@@ -5,8 +5,8 @@ import {
   checkedText,
   filePath,
   flagOr,
-  isHost,
   isHostName,
+  listenHost,
   list,
   oneOf,
   secretReference,
@@ -19,13 +19,7 @@ import { reconcile } from './reconcile.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
 
-const host = checkedText(
-  /^[^\s/]{1,253}$/,
-  isHost,
-  'write an IP address or a host name to listen on, without port or brackets',
-)
-  .default('127.0.0.1')
-  .meta({ title: 'address or host name' });
+const host = listenHost.default('127.0.0.1').meta({ title: 'address or host name' });
 
 const serverTls = {
   certificate: filePath.describe('PEM file of the certificate, followed by the intermediate certificates.'),

@@ -3,6 +3,7 @@ import { CountersignError } from '../errors.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import { type OrderSource, orderSource } from '../orders/orders.ts';
 import { type LiveSimulation, type SimulationParts, simulateLive } from './simulate-live.ts';
+import { createFairQueue } from '../values/fair-queue.ts';
 import { simulatedCallback } from './simulated-callback.ts';
 
 export interface SimulationRequest {
@@ -23,19 +24,19 @@ export interface SimulatorParts extends SimulationParts {
   readonly outputs: number;
 }
 
-/** Says what a callback would be answered now: see simulateLive. Throws USAGE, ORDER_INVALID and BUSY. */
-export type Simulate = (request: SimulationRequest) => Promise<LiveSimulation>;
+/**
+ * Says what a callback would be answered now: see simulateLive. `person` is who asks. Throws USAGE, ORDER_INVALID and
+ * BUSY.
+ */
+export type Simulate = (request: SimulationRequest, person: string) => Promise<LiveSimulation>;
 
+/** Of each person. */
 const WAITING_MAX = 16;
 
-/** Simulates one callback at a time, so that simulations take little of what callbacks need. */
+/** Simulates one callback at a time. People take turns. */
 export function createSimulator(parts: SimulatorParts, sources: readonly OrderSource[]): Simulate {
-  let waiting = 0;
-  let last: Promise<unknown> = Promise.resolve();
-  return async (request) => {
-    if (waiting >= WAITING_MAX) {
-      throw new CountersignError('BUSY', `${waiting} simulations are waiting. Try again in a second`);
-    }
+  const queue = createFairQueue('simulations', WAITING_MAX);
+  return async (request, person) => {
     const source = orderSource(sources, request.source, request.kind);
     const scheme = schemeOf(source, request);
     const { kind, body, members, askPlugins = true } = request;
@@ -44,10 +45,7 @@ export function createSimulator(parts: SimulatorParts, sources: readonly OrderSo
       { body, members },
     );
     const ask = askPlugins ? parts.ask : askNone;
-    waiting += 1;
-    const run = last.then(() => simulateLive({ ...parts, ask }, callback, scheme));
-    last = run.catch(() => undefined).finally(() => (waiting -= 1));
-    return run;
+    return queue.run(person, () => simulateLive({ ...parts, ask }, callback, scheme));
   };
 }
 

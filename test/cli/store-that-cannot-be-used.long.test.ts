@@ -287,6 +287,7 @@ const calls: readonly (readonly string[])[] = [
  */
 const others: ReadonlySet<string> = new Set([
   'serve',
+  'console serve',
   'doctor',
   'health',
   'openapi platform',

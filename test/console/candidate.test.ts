@@ -76,6 +76,7 @@ const CACHE = mkdtempSync(join(tmpdir(), 'countersign-cache-'));
 const PUSHING = {
   console: {
     push: 'true',
+    withService: 'false',
     proxy: { header: 'x-person', addresses: ['192.0.2.1'], people: [{ name: 'nobody', roles: ['read'] }] },
   },
 };
@@ -424,7 +425,7 @@ describe('the process of a candidate', () => {
       log: createLog({ level: 'error' }),
       limits,
     });
-  const request = { files: [{ name: 'p.yaml', text: PAYMENTS }], inForce: '', document: '' };
+  const request = { files: [{ name: 'p.yaml', text: PAYMENTS }], inForce: '', document: '', by: 'rita' };
   const backtest = async () => {
     const { revision, document } = await readPolicyDirectory(`${console.folder}/policies`);
     return { revision, document, files: [], days: 7, by: 'ada' };
@@ -493,12 +494,20 @@ describe('the process of a candidate', () => {
     await tried.stop();
   });
 
-  it('does one check at a time, and another one afterwards', async () => {
+  it('does one check at a time, in turns: who starts many of them keeps nobody else from a check', async () => {
     const tried = processes();
-    const first = tried.check(request);
-    await expect(tried.check(request)).rejects.toThrow('another candidate is being checked');
-    expect((await first).valid).toBe(true);
-    expect((await tried.check(request)).valid).toBe(true);
+    const ended: string[] = [];
+    const checkedBy = async (by: string): Promise<object> => {
+      const checked = await tried.check({ ...request, by });
+      ended.push(by);
+      return checked;
+    };
+    const checks = [checkedBy('rita'), checkedBy('rita'), checkedBy('rita')];
+    const busy = '2 checks of candidates of yours are waiting. Try again in a second';
+    await expect(checkedBy('rita')).rejects.toMatchObject({ code: 'BUSY', message: busy });
+    checks.push(checkedBy('ada'));
+    for (const each of await Promise.all(checks)) expect(each).toMatchObject({ valid: true });
+    expect(ended).toEqual(['rita', 'rita', 'ada', 'rita']);
     await tried.stop();
   });
 
@@ -541,8 +550,10 @@ describe('the process of a candidate', () => {
   it('compares two documents in the words of policy diff', async () => {
     const tried = processes();
     const { document } = await readPolicyDirectory(`${console.folder}/policies`);
-    expect(await tried.diff(document, document)).toBe('Nothing differs.');
-    await expect(tried.diff('{', document)).rejects.toThrow("a stored release can't be read");
+    expect(await tried.diff({ before: document, after: document, by: 'ada' })).toBe('Nothing differs.');
+    await expect(tried.diff({ before: '{', after: document, by: 'ada' })).rejects.toThrow(
+      "a stored release can't be read",
+    );
     await tried.stop();
   });
 });

@@ -1,8 +1,20 @@
+import { join } from 'node:path';
+import { Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { startConsole } from '../../src/compose/console.ts';
 import type { Role } from '../../src/console/page.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { systemClock } from '../../src/values/clock.ts';
 import { type TestService, type TestServiceOptions, startTestService } from '../service.ts';
 
-/** A service with a console. Each request names its person by a header, in place of a sign-in. */
-export interface TestConsole extends TestService {
+/**
+ * A service, and a console in the process of the test. Each request names its person by a header, in place of a
+ * sign-in.
+ */
+export interface TestConsole extends Omit<TestService, 'ops'> {
+  /** Where the console is, in place of the ops port of the service. */
+  readonly ops: string;
   /** A page as `ada` sees it, who may operate. */
   get(path: string, as?: Visitor): Promise<Shown>;
   /** What a form of this console sends, as `ada`. */
@@ -26,13 +38,35 @@ export const READER: NonNullable<Visitor> = { name: 'rita', roles: ['read'] };
 
 const HEADER = 'x-test-person';
 
+export interface TestConsoleOptions extends TestServiceOptions {
+  /** Whether the console knows nothing of a service. */
+  readonly alone?: boolean;
+}
+
 /** `start` starts its service, such as one on the store of a `StoreHost`. */
 export async function startTestConsole(
-  options: TestServiceOptions = {},
+  { alone = false, ...options }: TestConsoleOptions = {},
   start: (options: TestServiceOptions) => Promise<TestService> = startTestService,
 ): Promise<TestConsole> {
-  const service = await start({
-    ...options,
+  const service = await start(options);
+  const settingsFile = join(service.folder, 'settings.yaml');
+  const { env = {}, clock = systemClock } = options;
+  const settings = loadSettings({ file: settingsFile, env: {} });
+  const lines: Record<string, unknown>[] = [];
+  const stream = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      for (const line of chunk.toString().trim().split('\n'))
+        lines.push(JSON.parse(line) as Record<string, unknown>);
+      done();
+    },
+  });
+  const program = await startConsole({
+    settings: { ...settings, console: { ...settings.console, port: 0 } },
+    settingsFile,
+    env,
+    clock,
+    log: createLog({ level: 'info', stream }),
+    ...(!alone && { askService: service.state }),
     async identify({ rawHeaders }) {
       const at = rawHeaders.findIndex((name, index) => index % 2 === 0 && name.toLowerCase() === HEADER);
       return at === -1 ? undefined : (JSON.parse(decodeURIComponent(rawHeaders[at + 1] ?? '')) as Visitor);
@@ -41,7 +75,7 @@ export async function startTestConsole(
   async function ask(path: string, request: RequestInit, visitor: Visitor): Promise<Shown> {
     const headers = new Headers(request.headers);
     if (visitor !== undefined) headers.set(HEADER, encodeURIComponent(JSON.stringify(visitor)));
-    const response = await fetch(`${service.ops}${path}`, { ...request, headers, redirect: 'manual' });
+    const response = await fetch(`${program.url}${path}`, { ...request, headers, redirect: 'manual' });
     const [, notice = ''] = /countersign-notice=([^;]*)/.exec(response.headers.get('set-cookie') ?? '') ?? [];
     return {
       status: response.status,
@@ -51,8 +85,16 @@ export async function startTestConsole(
       notice: decodeURIComponent(notice),
     };
   }
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= program.close());
+  // Such a service is stopped at the end of its test.
+  if (start !== startTestService) onTestFinished(close);
   return {
     ...service,
+    ops: program.url,
+    get log() {
+      return [...service.log, ...lines];
+    },
     get: (path, ...[as = ADA]) => ask(path, {}, as),
     send: (path, form, ...[as = ADA]) =>
       ask(
@@ -64,5 +106,9 @@ export async function startTestConsole(
         },
         as,
       ),
+    async stop(how) {
+      await close();
+      await service.stop(how);
+    },
   };
 }

@@ -131,14 +131,14 @@ describe.each(['embedded', 'redis'] as const)('the policies on %s', (kind) => {
     };
     const { pages } = policiesPages({
       store: console.store,
-      reading: console.store,
       mayPush: false,
       checks: {
         check: nothing,
         startBacktest: nothing,
         backtest: nothing,
         cancelBacktest: nothing,
-        async diff(old, now) {
+        async diff({ before: old, after: now, by }) {
+          expect(by).toBe('console:rita');
           compared.push(old.length + now.length);
           return '~ compared elsewhere';
         },
@@ -146,7 +146,7 @@ describe.each(['embedded', 'redis'] as const)('the policies on %s', (kind) => {
     });
     const view = await pages
       .find(({ path }) => path === '/policies/diff')
-      ?.show({ person: READER, parameters: {}, query: new URLSearchParams(), signal: AbortSignal.abort() });
+      ?.show({ person: READER, parameters: {}, query: new URLSearchParams() });
     const text = view !== undefined && 'content' in view ? markupOf(view.content) : '';
     expect(compared).toEqual(isApart ? [size] : []);
     expect(text.includes('compared elsewhere')).toBe(isApart);

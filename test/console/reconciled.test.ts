@@ -2,8 +2,6 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { markupOf } from '../../src/console/html.ts';
-import { journalPages } from '../../src/console/pages/journal.ts';
 import { createReconciled } from '../../src/console/reconciled.ts';
 import { readRecords } from '../../src/reconcile/records.ts';
 import { type World, billed, openWorld } from '../reconcile/world.ts';
@@ -34,7 +32,6 @@ describe('the records that pages show', () => {
     const { directory } = world;
     expect(reconciled.days(directory, 1)).toMatchObject({ days: 1, open: 2, page: 1, pages: 1 });
     expect(reconciled.run(directory, '1')).toMatchObject({ number: 1, exceptions: 2, open: 2, last: 1 });
-    expect(reconciled.closable({ directory, run: 1, item: 1 })).toMatchObject({ open: 2, item: { item: 1 } });
     expect(reads).toBe(1);
     const closed = await world.run(
       'reconcile',
@@ -50,7 +47,6 @@ describe('the records that pages show', () => {
     const { closed: count, open, classes } = reconciled.run(directory, '1');
     expect([count, open]).toEqual([1, 1]);
     expect(classes.flatMap(({ items }) => items).find(({ item }) => item === 1)?.closing?.message).toBe('x');
-    expect(() => reconciled.closable({ directory, run: 1, item: 1 })).toThrow('was closed by');
     expect(reads).toBe(2);
   });
 
@@ -126,42 +122,5 @@ describe('the page of the journal', () => {
         timeout: 30_000,
       })
       .toBe(true);
-  });
-
-  it('reads no record itself: all it shows comes from the process that reads', async () => {
-    const directory = folder();
-    writeRuns(directory, 2, 3);
-    const reconciled = createReconciled();
-    const asked: string[] = [];
-    const missing = join(directory, 'nobody-looks-here');
-    const { pages } = journalPages({
-      store: { record: () => Promise.reject(new Error('unused')), entries: () => Promise.resolve([]) },
-      sources: [],
-      runsDirectory: missing,
-      reconciliationFailure: () => undefined,
-      clock: () => 0,
-      reading: {
-        entries: () => Promise.resolve([]),
-        journalSize: () => Promise.resolve(0),
-        async reconciledDays(of, page) {
-          asked.push(of);
-          return reconciled.days(directory, page);
-        },
-        async reconciledRun(of, run) {
-          asked.push(of);
-          return reconciled.run(directory, run);
-        },
-        closableException: () => Promise.reject(new Error('unused')),
-      },
-    });
-    const show = async (path: string): Promise<string> => {
-      const page = pages.find((each) => each.path === path);
-      const request = { person: READER, query: new URLSearchParams(), signal: AbortSignal.abort() };
-      const view = await page?.show({ ...request, parameters: { run: '2' } });
-      return view !== undefined && 'content' in view ? markupOf(view.content) : '';
-    };
-    expect(await show('/journal')).toContain('6 open exceptions');
-    expect(await show('/journal/runs/:run')).toContain('order-2-1');
-    expect(asked).toEqual([missing, missing]);
   });
 });

@@ -272,7 +272,6 @@ it('the log has no token of an invitation whose page failed', async () => {
     acts: [],
     identify: broken,
     frozen: broken,
-    during: broken,
     passkeys: {
       passkeys: { invitation: broken, enrolmentOptions: broken, enrol: broken },
       failures: { areTooMany: () => false },

@@ -271,7 +271,6 @@ describeOnBothStores('the state that operators keep', (host) => {
       person: ADA,
       parameters: {},
       query: new URLSearchParams(),
-      signal: AbortSignal.abort(),
     };
     const perform = async ({ acts = [] }: Pages, path: string, form: Readonly<Record<string, string>>) => {
       const act = acts.find((each) => each.path === path);
@@ -286,7 +285,7 @@ describeOnBothStores('the state that operators keep', (host) => {
     };
     const lists = (changeList: Store['changeList']): Pages =>
       listsPages({
-        store: { changeList },
+        store: { ...store, changeList },
         reading: createReading(store, () => undefined),
         policies: { current: () => undefined },
         sources: [{ name: 'shop' }],

@@ -293,7 +293,7 @@ describe('a service with a console', () => {
     const ask = (path: string, form?: Readonly<Record<string, string>>): Promise<number> =>
       fetch(`${service.ops}/console/${path}`, {
         redirect: 'manual',
-        headers: { 'sec-fetch-site': 'same-origin' },
+        headers: { 'sec-fetch-site': 'same-origin', 'x-person': ADA.name },
         ...(form && { method: 'POST', body: new URLSearchParams(form) }),
       }).then(({ status }) => status);
     try {
@@ -344,6 +344,7 @@ describe('a service with a console', () => {
 });
 
 const TOKEN = 'token-of-the-api';
+const ADA = { name: 'ada', roles: ['operate'] };
 
 /** A service that runs as the service's user, with the command line as the operator's. */
 async function serviceOn(): Promise<TestService & { readonly operate: Run }> {
@@ -354,11 +355,11 @@ async function serviceOn(): Promise<TestService & { readonly operate: Run }> {
   };
   const service = await startTestService({
     folder,
-    identify: () => Promise.resolve({ name: 'ada', roles: ['read', 'operate'] }),
     settings: {
       store: { url: redis.url, username: SERVICE[0], password: write('redis.password', SERVICE[1]) },
       ops: { port: '0', token: write('api.token', TOKEN) },
       policies: { directory: join(folder, 'policies'), push: 'never' },
+      console: { proxy: { header: 'x-person', addresses: ['127.0.0.1'], people: [ADA] } },
     },
   });
   const env = {

@@ -27,7 +27,7 @@ import {
 
 const PAYMENTS = 100_000;
 /** Of the whole process. */
-const MEMORY_BYTES = 200_000_000;
+const MEMORY_BYTES = 400_000_000;
 const PROGRAM = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 /**
  * Loaded before the program: it says how much memory the process needed at most. `resourceUsage` would begin
@@ -125,7 +125,7 @@ describe.each(['embedded', 'redis'] as const)('a day of 100,000 payments on the 
 
   // Other systems don't say what a process needed at most.
   it.runIf(process.platform === 'linux')(
-    'is reconciled within 200 MB, from the store and from its export',
+    'is reconciled within 400 MB, from the store and from its export',
     { timeout: 600_000 },
     async () => {
       const world = await createWorld(redis?.url);

@@ -43,14 +43,15 @@ function slowSimulator() {
   return { simulate, open: resolve, mostRunning: () => mostRunning };
 }
 
-it('simulations run one at a time, and beyond sixteen that wait they are refused', async () => {
+it('simulations run one at a time, and beyond sixteen of one person that wait they are refused', async () => {
   const { simulate, open, mostRunning } = slowSimulator();
-  const waiting = Array.from({ length: 16 }, () => simulate(REQUEST));
-  await expect(simulate(REQUEST)).rejects.toMatchObject({ code: 'BUSY' });
+  const waiting = Array.from({ length: 17 }, () => simulate(REQUEST, 'ada'));
+  await expect(simulate(REQUEST, 'ada')).rejects.toMatchObject({ code: 'BUSY' });
+  waiting.push(simulate(REQUEST, 'rita'));
   open();
   for (const each of await Promise.all(waiting)) expect(each).toMatchObject({ verdict: 'FAILURE' });
   expect(mostRunning()).toBe(1);
-  await expect(simulate(REQUEST)).resolves.toMatchObject({ code: 'NOTHING_IN_FORCE' });
+  await expect(simulate(REQUEST, 'ada')).resolves.toMatchObject({ code: 'NOTHING_IN_FORCE' });
 });
 
 it.each([
@@ -63,8 +64,9 @@ it.each([
 ])('a request with a fault takes nobody else the place: %j', async (request, code) => {
   const { simulate, open } = slowSimulator();
   open();
-  for (let time = 0; time < 20; time++) await expect(simulate(request)).rejects.toMatchObject({ code });
-  await expect(simulate(REQUEST)).resolves.toMatchObject({ verdict: 'FAILURE' });
+  for (let time = 0; time < 20; time++)
+    await expect(simulate(request, 'ada')).rejects.toMatchObject({ code });
+  await expect(simulate(REQUEST, 'ada')).resolves.toMatchObject({ verdict: 'FAILURE' });
 });
 
 const WITHDRAWAL = {

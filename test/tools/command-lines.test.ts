@@ -16,16 +16,7 @@ const run = (program: string, ...argv: readonly string[]) =>
 
 it('all tools are looked at', () => {
   expect(TOOLS.map(([script]) => script)).toEqual(
-    expect.arrayContaining([
-      'bench',
-      'bench:console',
-      'chaos',
-      'end-to-end',
-      'fuzz',
-      'fuzz:policies',
-      'soak',
-      'sizing',
-    ]),
+    expect.arrayContaining(['bench', 'chaos', 'end-to-end', 'fuzz', 'fuzz:policies', 'soak', 'sizing']),
   );
 });
 
@@ -48,7 +39,6 @@ it.each([
   ['tools/chaos/main.ts', '--minutes', '61'],
   ['tools/chaos/main.ts', '--only', 'nothing'],
   ['tools/soak/main.ts', '--steps', '2'],
-  ['tools/bench/console.ts', '--rounds', '1e3'],
   ['tools/fuzz/main.ts', '--seed', '-1'],
 ])('%s %s %s is refused before anything is done', (program, option, text) => {
   const { status, stdout, stderr } = run(program, option, text);

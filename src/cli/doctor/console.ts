@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import { originOf } from '../../compose/console.ts';
 import { readPem } from '../../compose/tls.ts';
 import { createPeople } from '../../console/sign-in/people.ts';
+import { consoleAddress, isWithService, originOf } from '../../settings/console.ts';
 import type { Settings } from '../../settings/schema.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
@@ -16,8 +16,12 @@ export async function checkConsole(
 ): Promise<readonly Finding[]> {
   if (console === undefined) return [];
   const { passkeys, proxy } = console;
+  // The console has the TLS of the ops port also on a port of its own.
+  const port = isWithService(console)
+    ? ({ name: 'the ops port', number: ops.port } as const)
+    : ({ name: 'the port of the console', number: consoleAddress(console).port } as const);
   return [
-    ...(passkeys === undefined ? [] : [checkOrigin(originOf(passkeys), ops)]),
+    ...(passkeys === undefined ? [] : [checkOrigin(originOf(passkeys), ops.tls, port)]),
     ...(passkeys === undefined || store === undefined ? [] : [await whoHasPasskeys(store, clock)]),
     ...(proxy === undefined ? [] : [whoIsNamed(proxy)]),
   ];
@@ -27,11 +31,15 @@ const ok = (because: string): Finding => ({ check: 'console', state: 'ok', becau
 const warning = (because: string): Finding => ({ check: 'console', state: 'warning', because });
 const fault = (because: string): Finding => ({ check: 'console', state: 'fault', because });
 
-function checkOrigin(origin: string, { tls, port }: Settings['ops']): Finding {
+function checkOrigin(
+  origin: string,
+  tls: Settings['ops']['tls'],
+  port: { readonly name: string; readonly number: number },
+): Finding {
   const { protocol, hostname, port: named } = new URL(origin);
   const address = `people sign in with passkeys at ${origin}/console/`;
   if (tls === undefined && protocol === 'https:') {
-    return ok(`${address}; a proxy before the ops port must end TLS, because ops.tls is not set`);
+    return ok(`${address}; a proxy before ${port.name} must end TLS, because ops.tls is not set`);
   }
   if (tls !== undefined && !coversHost(tls.certificate, hostname)) {
     return fault(
@@ -40,10 +48,10 @@ function checkOrigin(origin: string, { tls, port }: Settings['ops']): Finding {
     );
   }
   const seen = named === '' ? '443' : named;
-  return port === 0 || seen === `${port}`
+  return port.number === 0 || seen === `${port.number}`
     ? ok(address)
     : warning(
-        `${address}, but the ops port is ${port}; write that port in console.passkeys.origin, unless ` +
+        `${address}, but ${port.name} is ${port.number}; write that port in console.passkeys.origin, unless ` +
           `something forwards ${seen} to it`,
       );
 }

@@ -26,9 +26,7 @@ import {
 } from '../page.ts';
 
 export interface CandidateParts {
-  readonly store: Pick<Store, 'control' | 'push'>;
-  /** A handle of the console's own. */
-  readonly reading: Pick<Store, 'control' | 'document'>;
+  readonly store: Pick<Store, 'control' | 'document' | 'push'>;
   readonly checks: CandidateChecks;
   /** Whether policies may be pushed here. */
   readonly mayPush: boolean;
@@ -54,7 +52,7 @@ export function candidatePages(parts: CandidateParts): Pages {
         path: '/policies/candidate',
         async show({ person, query }) {
           const isEmpty = query.get('from') === 'empty';
-          const { files, hint } = isEmpty ? { files: [], hint: '' } : await filesInForce(parts.reading);
+          const { files, hint } = isEmpty ? { files: [], hint: '' } : await filesInForce(parts.store);
           return candidateView(parts, { person, files, hint });
         },
       },
@@ -75,7 +73,7 @@ export function candidatePages(parts: CandidateParts): Pages {
 
 /** The policies in force as files, with the comments and tests that the store has of them. */
 async function filesInForce(
-  store: CandidateParts['reading'],
+  store: CandidateParts['store'],
 ): Promise<{ readonly files: readonly CandidateFile[]; readonly hint: string }> {
   const { revision } = await store.control();
   if (revision === '') return { files: [], hint: 'No policies are in force.' };
@@ -335,19 +333,20 @@ async function checkFiles(parts: CandidateParts, { form, person }: ActRequest): 
 async function checkedView(parts: CandidateParts, shown: Shown): Promise<View> {
   const because = faultOfFiles(shown.files);
   if (because !== undefined) return candidateView(parts, { ...shown, fault: because, status: 422 });
-  const found = await check(parts, shown.files);
+  const found = await check(parts, shown.files, shown.person);
   const { fault: given } = shown;
   const status = found.checked.valid && given === undefined ? undefined : (shown.status ?? 422);
   return candidateView(parts, { ...shown, found, status });
 }
 
 async function check(
-  { store, reading, checks }: CandidateParts,
+  { store, checks }: CandidateParts,
   files: readonly CandidateFile[],
+  person: Person,
 ): Promise<NonNullable<Shown['found']>> {
   const { revision: expected, frozen } = await store.control();
-  const document = expected === '' ? '' : ((await reading.document(expected)) ?? '');
-  const checked = await checks.check({ files, inForce: expected, document });
+  const document = expected === '' ? '' : ((await store.document(expected)) ?? '');
+  const checked = await checks.check({ files, inForce: expected, document, by: authorOf(person) });
   if (checked.valid && sha256Hex(checked.document) !== checked.revision) {
     throw new Error('the revision of a candidate is not the digest of its document');
   }
@@ -365,7 +364,7 @@ async function startBacktest(parts: CandidateParts, { form, person }: ActRequest
   }
   const because = faultOfFiles(files);
   if (because !== undefined) return candidateView(parts, { person, files, fault: because, status: 422 });
-  const found = await check(parts, files);
+  const found = await check(parts, files, person);
   const { checked } = found;
   if (!checked.valid) return candidateView(parts, { person, files, found, status: 422 });
   const { revision, document } = checked;
@@ -400,7 +399,7 @@ async function push(parts: CandidateParts, { form, person }: ActRequest): Promis
     return refuse(`Type “${CONFIRMATION}” to confirm.`);
   }
   if (faultOfFiles(files) !== undefined) return refuse('');
-  const { checked, expected, frozen } = await check(parts, files);
+  const { checked, expected, frozen } = await check(parts, files, person);
   const found = { checked, expected, frozen };
   const show = (because: string, status: 409 | 422): View =>
     candidateView(parts, { person, files, typed, found, fault: `Nothing was pushed. ${because}`, status });

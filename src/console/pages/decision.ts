@@ -16,15 +16,15 @@ const ABOUT_MAX = 100;
 const HISTORY_MAX = 1000;
 
 /** One entry of the journal, with everything that is known about it. */
-export function decisionPages({ reading, sources }: DecisionsParts): Pages {
+export function decisionPages(parts: DecisionsParts): Pages {
   return {
-    pages: [{ path: '/decisions/:source/:id', show: (request) => show({ reading, sources }, request) }],
+    pages: [{ path: '/decisions/:source/:id', show: (request) => show(parts, request) }],
   };
 }
 
-async function show({ reading, sources }: DecisionsParts, { parameters }: PageRequest): Promise<View> {
+async function show({ store, reading, sources }: DecisionsParts, { parameters }: PageRequest): Promise<View> {
   const { source = '', id = '' } = parameters;
-  const entry = sources.some(({ name }) => name === source) ? await entryOf(reading, source, id) : undefined;
+  const entry = sources.some(({ name }) => name === source) ? await entryOf(store, source, id) : undefined;
   if (entry === undefined) {
     throw new CountersignError(
       'NOT_FOUND',
@@ -32,9 +32,9 @@ async function show({ reading, sources }: DecisionsParts, { parameters }: PageRe
     );
   }
   const [first, others, pushed, transaction] = await Promise.all([
-    entry.of === '' ? undefined : reading.entry(source, entry.of),
+    entry.of === '' ? undefined : store.entry(source, entry.of),
     entry.subject === '' ? [] : reading.about(source, entry.subject, ABOUT_MAX),
-    pushOf(reading, entry.revision),
+    pushOf(store, entry.revision),
     reading.transaction(entry),
   ]);
   const explanation = explainJournalEntry(entry, first);
@@ -51,24 +51,21 @@ async function show({ reading, sources }: DecisionsParts, { parameters }: PageRe
 
 /** Undefined also for what is no id of this store. */
 async function entryOf(
-  reading: DecisionsParts['reading'],
+  store: DecisionsParts['store'],
   source: string,
   id: string,
 ): Promise<JournalEntry | undefined> {
   try {
-    return await reading.entry(source, id);
+    return await store.entry(source, id);
   } catch (thrown) {
     if (thrown instanceof CountersignError && thrown.code === 'USAGE') return undefined;
     throw thrown;
   }
 }
 
-async function pushOf(reading: DecisionsParts['reading'], revision: string): Promise<string> {
+async function pushOf(store: DecisionsParts['store'], revision: string): Promise<string> {
   if (revision === '') return 'none was in force';
-  const [{ revision: inForce }, history] = await Promise.all([
-    reading.control(),
-    reading.history(HISTORY_MAX),
-  ]);
+  const [{ revision: inForce }, history] = await Promise.all([store.control(), store.history(HISTORY_MAX)]);
   const push = history.find((each) => each.revision === revision);
   const by = push === undefined ? '' : `, pushed by ${push.by}: ${push.message}`;
   return `${inForce === revision ? 'in force now' : 'no longer in force'}${by}`;

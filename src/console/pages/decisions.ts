@@ -2,7 +2,7 @@ import { KINDS } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
 import { START, type Stream } from '../../journal/cursor.ts';
 import type { EntryFilter } from '../../journal/search.ts';
-import { JOURNAL_TYPES } from '../../store/store.ts';
+import { JOURNAL_TYPES, type Store } from '../../store/store.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { readInstant } from '../../values/clock.ts';
 import { continued, searchFrom, stepIn } from '../continued.ts';
@@ -13,8 +13,8 @@ import type { Download, PageRequest, Pages, View } from '../page.ts';
 import type { FoundEntry, FoundPage, Reading } from '../reading.ts';
 
 export interface DecisionsParts {
-  /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Reading, 'entry' | 'control' | 'history' | 'search' | 'about' | 'transaction'>;
+  readonly store: Pick<Store, 'control' | 'entry' | 'history'>;
+  readonly reading: Pick<Reading, 'about' | 'search' | 'transaction'>;
   readonly sources: readonly { readonly name: string }[];
 }
 

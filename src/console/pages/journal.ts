@@ -22,23 +22,16 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
-import type { Reading } from '../reading.ts';
-import type { ReconciledDays, ReconciledItem, ReconciledRun } from '../reconciled.ts';
+import type { Reconciled, ReconciledDays, ReconciledItem, ReconciledRun } from '../reconciled.ts';
+import type { AskService, ServiceState } from '../service-state.ts';
 
 export interface JournalParts {
-  readonly store: Pick<Store, 'record' | 'entries'>;
-  /** In a process of its own: records of reconciliations may have many megabytes. */
-  readonly reading: Pick<
-    Reading,
-    'entries' | 'journalSize' | 'reconciledDays' | 'reconciledRun' | 'closableException'
-  >;
+  readonly store: Pick<Store, 'entries' | 'journalSize' | 'record'>;
+  readonly reconciled: Reconciled;
   readonly sources: readonly { readonly name: string }[];
   /** Where the runs of the reconciliation are kept; undefined without one. */
   readonly runsDirectory: string | undefined;
-  /** The last try of this process to reconcile a day, if it failed. */
-  readonly reconciliationFailure: () =>
-    | { readonly day: string; readonly because: string; readonly count: number; readonly atMs: number }
-    | undefined;
+  readonly askService: AskService;
   readonly clock: Clock;
 }
 
@@ -46,22 +39,22 @@ const MESSAGE_MAX = 1000;
 
 /** The journals of the sources, and the reconciliation. */
 export function journalPages(parts: JournalParts): Pages {
-  const runWith = ({ parameters: { run = '' } }: PageRequest): Promise<ReconciledRun> =>
-    parts.reading.reconciledRun(directoryIn(parts), run);
+  const runWith = ({ parameters: { run = '' } }: PageRequest): ReconciledRun =>
+    parts.reconciled.run(directoryIn(parts), run);
   return {
     pages: [
       { path: '/journal', navigation: 'Journal', show: (request) => showJournal(parts, request) },
       {
         path: '/journal/runs/:run',
-        show: async (request) => runView(await runWith(request), request.person),
+        show: async (request) => runView(runWith(request), request.person),
       },
       {
         path: '/journal/runs/:run/items.csv',
-        show: async (request) => itemsOf(directoryIn(parts), await runWith(request)),
+        show: async (request) => itemsOf(directoryIn(parts), runWith(request)),
       },
       {
         path: '/journal/runs/:run/run.json',
-        show: async (request) => recordOf(directoryIn(parts), await runWith(request)),
+        show: async (request) => recordOf(directoryIn(parts), runWith(request)),
       },
     ],
     acts: [{ path: '/journal/close', role: 'operate', perform: (request) => close(parts, request) }],
@@ -69,7 +62,7 @@ export function journalPages(parts: JournalParts): Pages {
 }
 
 async function showJournal(parts: JournalParts, { query }: PageRequest): Promise<View> {
-  const { reading, runsDirectory } = parts;
+  const { reconciled, runsDirectory, askService } = parts;
   return {
     title: 'Journal and reconciliation',
     content: html`<section class="card">
@@ -87,21 +80,21 @@ async function showJournal(parts: JournalParts, { query }: PageRequest): Promise
               <h2>Reconciliation</h2>
               ${nothing('No reconciliation is set up. Set reconcile.directory, or see docs/reconcile.md.')}
             </section>`
-          : html`${failureText(parts)}${reconciliation(
-              await reading.reconciledDays(runsDirectory, pageIn(query)),
+          : html`${failureText(await askService())}${reconciliation(
+              reconciled.days(runsDirectory, pageIn(query)),
             )}`
       }`,
   };
 }
 
-async function journalTable({ reading, sources }: JournalParts): Promise<Html> {
+async function journalTable({ store, sources }: JournalParts): Promise<Html> {
   const rows = await Promise.all(
     sources.map(async ({ name: source }) => {
       const [size, [oldest], [newest], { moved, verified }] = await Promise.all([
-        reading.journalSize(source),
-        reading.entries({ source, explained: false, limit: 1 }),
-        reading.entries({ source, explained: false, limit: 1, newestFirst: true }),
-        archiveState(reading, source),
+        store.journalSize(source),
+        store.entries({ source, explained: false, limit: 1 }),
+        store.entries({ source, explained: false, limit: 1, newestFirst: true }),
+        archiveState(store, source),
       ]);
       const entry = (found: typeof oldest): Html =>
         found === undefined
@@ -156,10 +149,9 @@ function directoryIn({ runsDirectory }: Pick<JournalParts, 'runsDirectory'>): st
   throw new CountersignError('NOT_FOUND', 'no reconciliation is set up. Set reconcile.directory');
 }
 
-function failureText({ reconciliationFailure }: JournalParts): Html | false {
-  const failure = reconciliationFailure();
-  if (failure === undefined) return false;
-  const { day, because, count, atMs } = failure;
+function failureText(state: ServiceState | undefined): Html | false {
+  if (state?.reconciliationFailure === undefined) return false;
+  const { day, because, count, atMs } = state.reconciliationFailure;
   return html`<p class="warn">
     ${day} could not be reconciled (${counted(count, 'try', 'tries')}, the last at ${instant(atMs)} UTC):
     ${because}. This replica tries again by itself.
@@ -333,7 +325,7 @@ const closeForm = (run: number, item: number): Html =>
   </details>`;
 
 async function close(parts: JournalParts, { form, person }: ActRequest): Promise<Redirect> {
-  const { store, reading, clock } = parts;
+  const { store, clock } = parts;
   const directory = directoryIn(parts);
   const message = (form.get('message') ?? '').trim();
   if (message === '') {
@@ -344,8 +336,7 @@ async function close(parts: JournalParts, { form, person }: ActRequest): Promise
   }
   const [run, item] = [numberOf(form, 'run'), numberOf(form, 'item')];
   const by = authorOf(person);
-  const find = reading.closableException;
-  const { closing, open } = await closeException({ directory, run, item, message, by, clock, store, find });
+  const { closing, open } = await closeException({ directory, run, item, message, by, clock, store });
   return {
     to: link`/journal/runs/${run}`,
     notice: `Closed ${run}/${item} as entry ${closing.entry}. ${counted(open, 'exception')} left open.`,

@@ -21,7 +21,6 @@ import type { Reading } from '../reading.ts';
 
 export interface LimitsPageParts {
   readonly store: Pick<Store, 'liftLockout'>;
-  /** A handle of the console's own, so that its queries don't delay callbacks. */
   readonly reading: Pick<Reading, 'limits' | 'limitsOf' | 'lockedOut' | 'search'>;
   readonly sources: readonly { readonly name: string }[];
 }

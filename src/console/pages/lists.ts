@@ -29,9 +29,8 @@ import {
 import type { ListedValues, Reading } from '../reading.ts';
 
 export interface ListsParts {
-  readonly store: Pick<Store, 'changeList'>;
-  /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Reading, 'lists' | 'listValues' | 'listed'>;
+  readonly store: Pick<Store, 'changeList' | 'lists'>;
+  readonly reading: Pick<Reading, 'listValues' | 'listed'>;
   readonly policies: { readonly current: () => Release | undefined };
   readonly sources: readonly { readonly name: string }[];
 }
@@ -64,9 +63,9 @@ export function listsPages(parts: ListsParts): Pages {
   };
 }
 
-async function showAll({ reading, policies, sources }: ListsParts, person: Person): Promise<View> {
+async function showAll({ store, policies, sources }: ListsParts, person: Person): Promise<View> {
   const found = await Promise.all(
-    sources.map(async ({ name }) => (await reading.lists(name)).map((list) => ({ source: name, ...list }))),
+    sources.map(async ({ name }) => (await store.lists(name)).map((list) => ({ source: name, ...list }))),
   );
   const release = policies.current();
   const rows = found
@@ -131,8 +130,8 @@ const namedIn = (
   list: checkedName(parameters['list'] ?? ''),
 });
 
-async function summaryOf({ reading }: ListsParts, { source, list }: Named): Promise<ListSummary | undefined> {
-  return (await reading.lists(source)).find((each) => each.list === list);
+async function summaryOf({ store }: ListsParts, { source, list }: Named): Promise<ListSummary | undefined> {
+  return (await store.lists(source)).find((each) => each.list === list);
 }
 
 // ---- one list ----
@@ -279,7 +278,7 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
   }
   let message: string;
   try {
-    await sourcesToFill(parts.reading, parts.policies.current(), {
+    await sourcesToFill(parts.store, parts.policies.current(), {
       list: named.list,
       sources: [named.source],
       create: form.get('create') === 'yes',

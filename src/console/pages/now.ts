@@ -3,9 +3,9 @@ import { shortRevision } from '../../release/push.ts';
 import { lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
-import { type Bar, barChart } from '../chart.ts';
+import { barChart } from '../chart.ts';
 import { oneOf, reasonIn } from '../fields.ts';
-import { facts, fault, instant, numbers, proseOf, table } from '../layout.ts';
+import { facts, fault, instant, nothing, numbers, proseOf, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -16,35 +16,13 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
+import { type AskService, PERIODS, type Period, type ServiceState } from '../service-state.ts';
 
 export interface NowParts {
-  readonly store: Pick<Store, 'freeze' | 'unfreeze' | 'control'>;
-  /** What `/readyz` says. */
-  readonly readiness: () => Promise<{
-    readonly ready: boolean;
-    readonly checks: readonly { readonly name: string; readonly ok: boolean; readonly because: string }[];
-  }>;
-  /** What this process has answered since its start. */
-  readonly activity: {
-    readonly sinceMs: number;
-    readonly over: (period: Period) => {
-      readonly slotMs: number;
-      readonly slots: readonly Bar[];
-      readonly refusals: readonly (readonly [cause: string, count: number])[];
-    };
-    readonly alarms: () => readonly {
-      readonly atMs: number;
-      readonly source: string | undefined;
-      readonly subject: string | undefined;
-      readonly code: string;
-      readonly because: string;
-      readonly decision: string | undefined;
-    }[];
-  };
+  readonly store: Pick<Store, 'freeze' | 'unfreeze' | 'control' | 'services'>;
+  readonly askService: AskService;
 }
 
-const PERIODS = ['hour', 'day', 'week'] as const;
-type Period = (typeof PERIODS)[number];
 const REFUSALS_SHOWN = 10;
 
 /** What a person types to confirm a freeze, and its end. */
@@ -63,17 +41,21 @@ export function nowPages(parts: NowParts): Pages {
 }
 
 async function show(
-  { store, readiness, activity }: NowParts,
+  { store, askService }: NowParts,
   { person, query }: PageRequest,
   mistake?: Mistake,
 ): Promise<View> {
   const period = oneOf(query, 'period', PERIODS) ?? 'hour';
-  const [{ ready, checks }, control] = await Promise.all([readiness(), store.control()]);
+  const [control, state] = await Promise.all([store.control(), askService()]);
+  const ofService =
+    state === undefined
+      ? servicesCard(await store.services())
+      : html`${activityCard(state.activity, period)}${alarmsCard(state.activity)}`;
   return {
     title: 'Now',
     content: html`${mistake && fault(`${mistake.because}.`)}${freezeCard(control, person, mistake)}
-      ${activityCard(activity, period)}${alarmsCard(activity)}
-      <div class="cards">${readinessCard(ready, checks)}${revisionCard(control)}</div>`,
+      ${ofService}
+      <div class="cards">${state && readinessCard(state.readiness)}${revisionCard(control)}</div>`,
   };
 }
 
@@ -99,8 +81,33 @@ function orAgain(
   };
 }
 
-function activityCard({ sinceMs, over }: NowParts['activity'], period: Period): Html {
-  const { slots, slotMs, refusals } = over(period);
+/** Services send a heartbeat every two seconds. */
+const SILENT_MS = 10_000;
+
+/** All services of the store, where none of them says more. */
+const servicesCard = ({ nowMs, services }: Awaited<ReturnType<Store['services']>>): Html =>
+  html`<section class="card">
+    <h2>Services</h2>
+    ${
+      services.length === 0
+        ? nothing('No service has answered callbacks on this store in the last day.')
+        : table(
+            'Services of this store, by their last heartbeat',
+            ['Service', 'Last heartbeat (UTC)', 'State'],
+            services.map(({ name, atMs, trouble }) => [
+              name,
+              instant(atMs),
+              nowMs - atMs > SILENT_MS ? '✕ no heartbeat' : trouble === '' ? '✓ ready' : `✕ ${trouble}`,
+            ]),
+          )
+    }
+    <p class="hint">
+      Each service counts the callbacks that it answers: see its own console, or <code>/metrics</code>.
+    </p>
+  </section>`;
+
+function activityCard({ sinceMs, over }: ServiceState['activity'], period: Period): Html {
+  const { slots, slotMs, refusals } = over[period];
   const sum = (of: 'success' | 'failure'): number => slots.reduce((total, slot) => total + slot[of], 0);
   const [success, failure] = [sum('success'), sum('failure')];
   const minutes = slotMs / 60_000;
@@ -156,15 +163,14 @@ function refusalLink(cause: string, fromMs = 0): Html {
   return html`<a class="mono" href="${withQuery(link`/decisions`, query)}">${cause}</a>`;
 }
 
-function alarmsCard({ alarms }: NowParts['activity']): Html | false {
-  const found = alarms();
-  if (found.length === 0) return false;
+function alarmsCard({ alarms }: ServiceState['activity']): Html | false {
+  if (alarms.length === 0) return false;
   return html`<section class="card">
     <h2>Alarms</h2>
     ${table(
       'Callbacks that somebody must look into, newest first',
       ['Time (UTC)', 'About', 'Code', 'Why'],
-      found.map(({ atMs, source = '', subject = '', code, because, decision }) => [
+      alarms.map(({ atMs, source = '', subject = '', code, because, decision }) => [
         decision === undefined
           ? instant(atMs)
           : html`<a href="${link`/decisions/${source}/${decision}`}">${instant(atMs)}</a>`,
@@ -176,9 +182,7 @@ function alarmsCard({ alarms }: NowParts['activity']): Html | false {
   </section>`;
 }
 
-type Checks = Awaited<ReturnType<NowParts['readiness']>>['checks'];
-
-function readinessCard(ready: boolean, checks: Checks): Html {
+function readinessCard({ ready, checks }: ServiceState['readiness']): Html {
   return html`<section class="card">
     <h2>Readiness <span class="pill ${ready ? 'yes' : 'no'}">${ready ? '✓ ready' : '✕ not ready'}</span></h2>
     ${facts(checks.map(({ name, ok, because }) => [name, html`${ok ? '✓' : '✕'} ${because}`] as const))}

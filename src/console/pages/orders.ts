@@ -18,12 +18,9 @@ import {
   mayUse,
 } from '../page.ts';
 import { KIND_WORDS, idMember, memberWord } from '../member-words.ts';
-import type { Reading } from '../reading.ts';
 
 export interface OrdersParts {
-  readonly store: Pick<Store, 'expectOrder' | 'cancelOrder'>;
-  /** A handle of the console's own, so that its queries don't delay callbacks. */
-  readonly reading: Pick<Reading, 'order'>;
+  readonly store: Pick<Store, 'cancelOrder' | 'expectOrder' | 'order'>;
   readonly sources: readonly OrderSource[];
   readonly clock: Clock;
 }
@@ -52,7 +49,7 @@ async function show(
   if (id === undefined) return view(parts, { kind, query, person });
   const source = sourceOf(parts, kind, query);
   const subject = subjectOf({ kind, id });
-  const order = await parts.reading.order(source, subject);
+  const order = await parts.store.order(source, subject);
   const found =
     order === undefined
       ? nothing(`No order ${subject} was announced for ${source}.`)
@@ -153,7 +150,7 @@ const cancelLink = (kind: Kind, { source, state }: Order, id: string, person: Pe
 async function confirmCancelling(parts: OrdersParts, { query, person }: PageRequest): Promise<View> {
   const [kind, id] = [kindOf(parts, query), written(query, 'id') ?? ''];
   const source = sourceOf(parts, kind, query);
-  const order = await parts.reading.order(source, subjectOf({ kind, id }));
+  const order = await parts.store.order(source, subjectOf({ kind, id }));
   if (order?.state !== 'expected' || !mayUse(person, 'operate')) return show(parts, { query, person });
   const form = html`<form class="actions" method="post" action="${link`/orders/cancel`}">
     <input type="hidden" name="source" value="${source}" />

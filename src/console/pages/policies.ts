@@ -12,11 +12,11 @@ import { yamlText } from '../../values/written-yaml.ts';
 import { type Token, diffLines, highlighted } from '../highlight.ts';
 import { type Html, html, lines, link, withQuery } from '../html.ts';
 import { facts, instant, nothing, proseOf, table } from '../layout.ts';
-import type { PageRequest, Pages, View } from '../page.ts';
+import { type PageRequest, type Pages, type View, authorOf } from '../page.ts';
 import { type CandidateParts, candidatePages } from './candidate.ts';
 
 export interface PoliciesParts extends CandidateParts {
-  readonly reading: CandidateParts['reading'] & Pick<Store, 'history'>;
+  readonly store: CandidateParts['store'] & Pick<Store, 'history'>;
 }
 
 /** Pushes that are looked at for who pushed a revision. */
@@ -33,7 +33,7 @@ const DIFF_SHOWN_CHARACTERS = 100_000;
 
 /** The policies: those in force, earlier ones, what differs, the rules, and candidates. */
 export function policiesPages(parts: PoliciesParts): Pages {
-  const { reading: store } = parts;
+  const { store } = parts;
   const candidate = candidatePages(parts);
   return {
     pages: [
@@ -49,7 +49,7 @@ export function policiesPages(parts: PoliciesParts): Pages {
   };
 }
 
-type PoliciesStore = PoliciesParts['reading'];
+type PoliciesStore = PoliciesParts['store'];
 
 // ---- revisions ----
 
@@ -274,7 +274,7 @@ function pager(path: string, page: number, pages: number): Html | false {
 
 // ---- what differs ----
 
-async function showDiff({ reading: store, checks }: PoliciesParts, { query }: PageRequest): Promise<View> {
+async function showDiff({ store, checks }: PoliciesParts, { query, person }: PageRequest): Promise<View> {
   const history = await store.history(PUSHES_OF_PAGE);
   const from = (query.get('from') ?? history[1]?.revision ?? '').trim();
   const to = (query.get('to') ?? history[0]?.revision ?? '').trim();
@@ -286,7 +286,7 @@ async function showDiff({ reading: store, checks }: PoliciesParts, { query }: Pa
   const [old = '', now = ''] = await Promise.all([store.document(before), store.document(after)]);
   const text =
     old.length + now.length > DIFF_HERE_CHARACTERS
-      ? await checks.diff(old, now)
+      ? await checks.diff({ before: old, after: now, by: authorOf(person) })
       : diffText(diffReleases(old, now));
   return {
     title,

@@ -7,7 +7,7 @@ import { choiceField, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim } from '../html.ts';
 import { fault, proseOf, verdictPill } from '../layout.ts';
 import { KIND_WORDS, idMember, memberWord } from '../member-words.ts';
-import type { Pages, View } from '../page.ts';
+import { type Pages, type Person, type View, authorOf } from '../page.ts';
 import { movementsTable, rulesTable } from './decision.ts';
 
 export interface TryParts {
@@ -34,12 +34,12 @@ function labelOf(kind: Kind, name: string): string {
 /** What a callback would be answered now. The form is a POST, because a body may be longer than a link. */
 export function tryPages(parts: TryParts): Pages {
   return {
-    pages: [{ path: '/try', navigation: 'Try', show: ({ query }) => show(parts, query) }],
-    acts: [{ path: '/try', role: 'read', perform: ({ form }) => show(parts, form) }],
+    pages: [{ path: '/try', navigation: 'Try', show: ({ query, person }) => show(parts, query, person) }],
+    acts: [{ path: '/try', role: 'read', perform: ({ form, person }) => show(parts, form, person) }],
   };
 }
 
-async function show({ simulate, sources }: TryParts, query: URLSearchParams): Promise<View> {
+async function show({ simulate, sources }: TryParts, query: URLSearchParams, person: Person): Promise<View> {
   const kind =
     oneOf(query, 'kind', KINDS) ??
     KINDS.find((each) => sources.some(({ kinds }) => kinds.includes(each))) ??
@@ -71,7 +71,10 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams): Pr
     fitting[0]?.name ??
     '';
   try {
-    const simulated = await simulate({ kind, source, scheme: written(query, 'scheme'), body, members });
+    const simulated = await simulate(
+      { kind, source, scheme: written(query, 'scheme'), body, members },
+      authorOf(person),
+    );
     return {
       title: 'Try',
       content: html`${resultCard(source, simulated)}${rulesTable(simulated.rules)}${movementsTable(simulated.movements)}${form}`,
