@@ -1,0 +1,256 @@
+/** A change of one place of the source that must be noticed: each of them would lose somebody's money. */
+export interface Mutant {
+  /** What the changed program does wrong. */
+  readonly name: string;
+  readonly file: string;
+  /** Appears once in the file. */
+  readonly from: string;
+  readonly to: string;
+  /** Test files of which at least one test must fail. */
+  readonly caughtBy: readonly string[];
+}
+
+const EMBEDDED = 'test/store/embedded.test.ts';
+const REDIS = 'test/store/redis.test.ts';
+const PAYMENTS = 'test/signature/authenticate-payment.test.ts';
+const COSIGNERS = 'test/signature/authenticate-cosigner.test.ts';
+
+export const MUTANTS: readonly Mutant[] = [
+  // Bytes to callback
+  {
+    name: 'a member twice counts with its last value',
+    file: 'src/values/members.ts',
+    from: 'if (members.has(name)) {',
+    to: 'if (members.has(name) && members.size < 0) {',
+    caughtBy: ['test/values/members.test.ts'],
+  },
+  {
+    name: 'an amount loses its last decimal place',
+    file: 'src/values/amount.ts',
+    from: 'return BigInt(digits) * tenTo(AMOUNT_SCALE - scale);',
+    to: 'return scale === AMOUNT_SCALE ? BigInt(digits) - 1n : BigInt(digits) * tenTo(AMOUNT_SCALE - scale);',
+    caughtBy: ['test/values/amount.test.ts'],
+  },
+  {
+    name: 'outputs need not sum to the amount',
+    file: 'src/callback/transfer.ts',
+    from: 'if (sum !== amount) {',
+    to: 'if (sum > amount) {',
+    caughtBy: ['test/callback/parse.test.ts', 'test/policy/rules/outputs.test.ts'],
+  },
+  // Who sent it
+  {
+    name: 'each md5 signature holds',
+    file: 'src/signature/md5.ts',
+    from: 'equalInConstantTime(signOf(text, secret), sign.toLowerCase());',
+    to: 'equalInConstantTime(sign, sign) || signOf(text, secret) === sign;',
+    caughtBy: [PAYMENTS],
+  },
+  {
+    name: 'a signed text with two readings holds',
+    file: 'src/signature/payments.ts',
+    from: 'return ambiguous ?? { ok: true, verified, by };',
+    to: 'return ambiguous && { ok: true, verified, by };',
+    caughtBy: [PAYMENTS, 'test/signature/ambiguity.test.ts'],
+  },
+  {
+    name: 'an envelope may name another source',
+    file: 'src/signature/rsa-envelope.ts',
+    from: "const inner = decoded.members.get('appKey') ?? stringMember(appKey);",
+    to: 'const inner = stringMember(appKey);',
+    caughtBy: ['test/signature/envelope.test.ts', PAYMENTS],
+  },
+  {
+    name: 'one credential of several is enough',
+    file: 'src/signature/credentials.ts',
+    from: 'if (matches(value)) return undefined;',
+    to: 'if (value !== undefined) return undefined;',
+    caughtBy: [COSIGNERS],
+  },
+  {
+    name: 'each address may call',
+    file: 'src/signature/credentials.ts',
+    from: 'includes(address)\n        ? undefined',
+    to: 'includes(address) || ranges.length > 0\n        ? undefined',
+    caughtBy: [COSIGNERS],
+  },
+  {
+    name: 'an unauthenticated sender gets the verdict',
+    file: 'src/pipeline/pipeline.ts',
+    from: "answerOf(source === undefined ? 'FAILURE' : verdict,",
+    to: "answerOf(source === undefined ? 'SUCCESS' : verdict,",
+    caughtBy: ['test/scenarios/impossible-1-unauthentic-callback-approved.test.ts'],
+  },
+  // Policies
+  {
+    name: 'the maximum itself is too much',
+    file: 'src/policy/rules/amount-limit.ts',
+    from: 'amount > max.amount',
+    to: 'amount >= max.amount',
+    caughtBy: ['test/policy/rules/amount-limit.test.ts'],
+  },
+  {
+    name: 'an amount a little above the maximum passes',
+    file: 'src/policy/rules/amount-limit.ts',
+    from: 'amount > max.amount',
+    to: 'amount > max.amount + 1n',
+    caughtBy: ['test/policy/rules/amount-limit.test.ts'],
+  },
+  {
+    name: 'an unlimited amount passes a maximum',
+    file: 'src/policy/rules/amount-limit.ts',
+    from: "if (amount === 'unlimited') return refuse('the amount is unlimited', values);",
+    to: "if (amount === 'unlimited') return pass('the amount is unlimited', values);",
+    caughtBy: ['test/policy/rules/amount-limit.test.ts'],
+  },
+  {
+    name: 'a rule that throws passes',
+    file: 'src/policy/evaluate.ts',
+    from: 'return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true, failed: true };',
+    to: "return { ...refuse(`the rule failed: ${messageOf(thrown)}`), verdict: 'pass' };",
+    caughtBy: ['test/policy/evaluate.test.ts'],
+  },
+  {
+    name: 'a rule that only observes covers',
+    file: 'src/policy/evaluate.ts',
+    from: "if (isCertain && entry.mode === 'enforce') proposal.cover();",
+    to: 'if (isCertain) proposal.cover();',
+    caughtBy: ['test/policy/evaluate.test.ts', 'test/policy/conditions.test.ts'],
+  },
+  {
+    name: 'an unknown condition is not met',
+    file: 'src/policy/evaluate.ts',
+    from: "if (applies.state === 'unmet') continue;",
+    to: "if (applies.state === 'unmet' || applies.state === 'unknown') continue;",
+    caughtBy: ['test/policy/conditions.test.ts', 'test/policy/evaluate.test.ts'],
+  },
+  {
+    name: 'alternatives of which none holds are ignored',
+    file: 'src/policy/evaluate.ts',
+    from: 'if (failing.length > 0) return fails(failing.every(({ afresh }) => afresh));',
+    to: 'if (failing.length > 1) return fails(failing.every(({ afresh }) => afresh));',
+    caughtBy: ['test/policy/alternatives.test.ts'],
+  },
+  // The embedded store
+  {
+    name: 'a freeze is missed (embedded)',
+    file: 'src/store/embedded/settle.ts',
+    from: "if (isFrozen) return refusal(nowMs, 'FROZEN');",
+    to: "if (isFrozen && nowMs < 0) return refusal(nowMs, 'FROZEN');",
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a revision no longer in force decides (embedded)',
+    file: 'src/store/embedded/settle.ts',
+    from: 'if (request.revision !== revision ||',
+    to: 'if ((request.revision !== revision && nowMs < 0) ||',
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'changed terms are decided anew (embedded)',
+    file: 'src/store/embedded/settle.ts',
+    from: 'subject.terms !== request.terms)',
+    to: "subject.terms === '')",
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a released approval is approved again (embedded)',
+    file: 'src/store/embedded/settle.ts',
+    from: 'if (subject?.released !== undefined) return',
+    to: 'if (subject?.released === null) return',
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'an approval is repeated although it is refused now (embedded)',
+    file: 'src/store/embedded/settle.ts',
+    from: "if (before.verdict === 'SUCCESS') return approves;",
+    to: "if (before.verdict === 'SUCCESS') return true;",
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a claim is dropped (embedded)',
+    file: 'src/store/embedded/claims.ts',
+    from: 'const failed = claims.filter((claim, at) => claim.decides',
+    to: 'const failed = claims.filter((claim, at) => at > 0 && claim.decides',
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a deny-list holds if it has one of two addresses (embedded)',
+    file: 'src/store/embedded/claims.ts',
+    from: "const wanted = must === 'hold-all' ? values.length : 0;",
+    to: "const wanted = must === 'hold-all' ? values.length : Math.min(present.length, values.length - 1);",
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a cancelled order agrees (embedded)',
+    file: 'src/store/embedded/claims.ts',
+    from: "return order.state === 'expected' ? 'agrees' : order.state;",
+    to: "return order.state === 'expected' || order.state === 'cancelled' ? 'agrees' : order.state;",
+    caughtBy: [EMBEDDED],
+  },
+  // Redis
+  {
+    name: 'a freeze is missed (Redis)',
+    file: 'src/store/redis/scripts/include/settlement.lua',
+    from: "if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end",
+    to: "if in_force[1] and in_force[3] == 'never' then return refuse('FROZEN') end",
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'a revision no longer in force decides (Redis)',
+    file: 'src/store/redis/scripts/include/settlement.lua',
+    from: 'if in_force[2] ~= revision or prices',
+    to: 'if not in_force[2] or prices',
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'changed terms are decided anew (Redis)',
+    file: 'src/store/redis/scripts/include/settlement.lua',
+    from: 'if known_terms and known_terms ~= terms then',
+    to: "if known_terms and known_terms == '' then",
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'another scheme may repeat (Redis)',
+    file: 'src/store/redis/scripts/include/settlement.lua',
+    from: "if known_scheme and scheme ~= '' and known_scheme ~= scheme then",
+    to: "if known_scheme and scheme == 'none' and known_scheme ~= scheme then",
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'a claim is dropped (Redis)',
+    file: 'src/store/redis/scripts/include/settlement.lua',
+    from: 'if not claim.optional and not check(index) and claim.decides then',
+    to: 'if not claim.optional and not check(index) and claim.decides and index > 1 then',
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'a sum loses its carry (Redis)',
+    file: 'src/store/redis/scripts/include/amount.lua',
+    from: 'if value >= BASE then value, carry = value - BASE, 1 end',
+    to: 'if value >= BASE then value, carry = value - BASE, 0 end',
+    caughtBy: [REDIS, 'test/store/redis-claims.test.ts'],
+  },
+  {
+    name: 'amounts of more than 15 digits compare as their first digits (Redis)',
+    file: 'src/store/redis/scripts/include/amount.lua',
+    from: 'if x ~= y then return tonumber(x) < tonumber(y) end',
+    to: 'if x ~= y then return true end',
+    caughtBy: [REDIS, 'test/store/redis-claims.test.ts'],
+  },
+  {
+    name: 'a list entry is old at once (Redis)',
+    file: 'src/store/redis/scripts/include/claim_lists.lua',
+    from: 'if tonumber(at) <= step.now - claim.age_ms then old = old + 1 end',
+    to: 'if tonumber(at) <= step.now then old = old + 1 end',
+    caughtBy: [REDIS],
+  },
+  // The answer
+  {
+    name: 'an approval is answered after the time-out',
+    file: 'src/pipeline/pipeline.ts',
+    from: 'if (outcome !== undefined && trace.elapsedMs() <= answerTimeoutMs) {',
+    to: 'if (outcome !== undefined) {',
+    caughtBy: ['test/pipeline/event-loop-lag.test.ts', 'test/pipeline/capacity.test.ts'],
+  },
+];
