@@ -8,6 +8,7 @@ import type { Route } from '../pipeline/arrival.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
+import { RequestGate } from './request-gate.ts';
 
 /** A URL for callbacks. With `secret`, one more path segment follows it, which only the sender knows. */
 export interface CallbackUrl {
@@ -162,7 +163,8 @@ function headerOf(request: Request, name: string): string | undefined {
  * line and escapes line ends, so `O=Vault\,CN=cosigner` is another subject.
  */
 function certificateOf(request: Request): { fingerprint256: string; subject: string } | undefined {
-  const { socket } = request;
+  const { socket: gate } = request;
+  const socket = gate instanceof RequestGate ? gate.socket : gate;
   const certificate =
     socket instanceof TLSSocket && socket.authorized ? socket.getPeerX509Certificate() : undefined;
   if (certificate === undefined) return undefined;

@@ -1,17 +1,13 @@
-import {
-  type RequestListener,
-  type Server,
-  type ServerOptions,
-  type ServerResponse,
-  createServer,
-} from 'node:http';
+import { type RequestListener, type Server, type ServerOptions, createServer } from 'node:http';
 import { type Server as TlsServer, createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../errors.ts';
 import { prefixOf } from '../values/damage.ts';
 import type { Arrivals } from './arrivals.ts';
-import { type Misuse, limitConnectionsPerAddress, limitRequests, endConnection } from './connections.ts';
+import { type Misuse, gateRequests, limitConnectionsPerAddress } from './connections.ts';
+import { RequestGate, endConnection } from './request-gate.ts';
 
 export interface ServerLimits {
   readonly headerBytes: number;
@@ -97,12 +93,7 @@ const never = (): boolean => false;
 export async function listen(app: RequestListener, options: ListenOptions): Promise<Listening> {
   const { host, port, limits, tls, setting, arrivals } = options;
   const { onDropped = ignore, onMisuse = ignore, isTrustedProxy = never, isBlocked = never } = options;
-  const bounds = limitRequests({
-    unreadMs: limits.requestTimeoutMs,
-    onMisuse: ({ remoteAddress = '' }, misuse) => onMisuse(remoteAddress, misuse),
-  });
   const http = {
-    ...bounds.classes,
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
@@ -112,25 +103,26 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
     // host.
     requireHostHeader: false,
   };
-  const server = serverOf(limitHeaders(app, onMisuse), http, tls);
+  let draining = false;
+  const handle = limitHeaders(app, onMisuse);
+  const server = serverOf(
+    (request, response) => {
+      if (draining) endConnection(response);
+      if (!(request.socket instanceof RequestGate)) response.destroy();
+      else if (request.socket.begin(request, response)) handle(request, response);
+    },
+    http,
+    tls,
+  );
   server.maxConnections = limits.connections;
   server.maxRequestsPerSocket = limits.requestsPerSocket;
   server.maxHeadersCount = HEADERS_MAX;
   server.on('checkExpectation', (request, response) => void server.emit('request', request, response));
-  bounds.attachTo(server);
-  let draining = false;
-  server.prependListener('request', (_request, response: ServerResponse) => {
-    if (draining) endConnection(response);
+  const gates = gateRequests(server, {
+    unreadMs: limits.requestTimeoutMs,
+    onMisuse: ({ remoteAddress = '' }, misuse) => onMisuse(remoteAddress, misuse),
   });
-  server.on('clientError', (error: Error, socket: Socket) => {
-    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', misuseIn(error));
-    refuse(socket, bounds.responseOn(socket));
-  });
-  // Nothing can be answered before TLS is established, and `end` would wait for TLS for ever.
-  server.on('tlsClientError', (error: Error, socket: Socket) => {
-    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', 'malformed');
-    socket.destroy();
-  });
+  refuseOtherProtocols(server, onMisuse);
   server.on('drop', () => onDropped());
   const connected = followConnections(server);
   limitConnectionsPerAddress(server, {
@@ -151,7 +143,7 @@ export async function listen(app: RequestListener, options: ListenOptions): Prom
   });
   const drain = (): void => {
     draining = true;
-    for (const response of bounds.responses()) endConnection(response);
+    for (const { response } of gates()) if (response !== undefined) endConnection(response);
   };
   return {
     url: `${tls === undefined ? 'http' : 'https'}://${addressOf(server)}`,
@@ -183,6 +175,30 @@ function serverOf(
   return createTlsServer(secure, handler);
 }
 
+function refuseOtherProtocols(
+  server: Server | TlsServer,
+  onMisuse: NonNullable<ListenOptions['onMisuse']>,
+): void {
+  // A tunnel is no callback.
+  server.on('connect', (_request, gate: Duplex) => {
+    if (gate instanceof RequestGate) gate.refuseMore();
+    else gate.destroy();
+  });
+  server.on('clientError', (error: Error, gate: Duplex) => {
+    if (gate instanceof RequestGate) {
+      if (isMalformed(error, gate)) onMisuse(gate.remoteAddress ?? '', misuseIn(error));
+      refuse(gate);
+    } else {
+      gate.destroy();
+    }
+  });
+  // Nothing can be answered before TLS is established, and `end` would wait for TLS for ever.
+  server.on('tlsClientError', (error: Error, socket: Socket) => {
+    if (isMalformed(error, socket)) onMisuse(socket.remoteAddress ?? '', 'malformed');
+    socket.destroy();
+  });
+}
+
 function limitHeaders(
   app: RequestListener,
   onMisuse: NonNullable<ListenOptions['onMisuse']>,
@@ -197,7 +213,7 @@ function limitHeaders(
 }
 
 /** A peer that sends nothing, or resets the connection, may only check whether the port is open. */
-function isMalformed(error: NodeJS.ErrnoException, { bytesRead }: Socket): boolean {
+function isMalformed(error: NodeJS.ErrnoException, { bytesRead }: Pick<Socket, 'bytesRead'>): boolean {
   return bytesRead > 0 && error.code !== 'ECONNRESET' && error.code !== 'EPIPE';
 }
 
@@ -262,12 +278,13 @@ const REFUSED =
  * FAILURE. If a request is in flight, the fault is in its body or after it: that request gets its answer, and
  * the connection is closed.
  */
-function refuse(socket: Socket, response: ServerResponse | undefined): void {
-  if (!socket.writable) socket.destroy();
-  else if (response === undefined) socket.end(REFUSED);
+function refuse(gate: RequestGate): void {
+  const { response } = gate;
+  if (!gate.writable) gate.destroy();
+  else if (response === undefined) gate.end(REFUSED);
   else {
     if (!response.req.complete) response.req.emit('aborted');
-    response.once('close', () => socket.destroySoon());
+    response.once('close', () => gate.destroySoon());
   }
 }
 

@@ -139,7 +139,7 @@ it.each(['http://countersign', 'countersign:9090', 'a b', '*', '*.example.com', 
   (written) => {
     expect(linesOf(refusalOf(`${SHOP}ops: { hosts: ['${written}'] }\n`))).toEqual([
       expect.stringMatching(
-        /^FILE:2:16: ops\.hosts\[0\] .*; write a host name such as countersign-ops\.example\.com, without port$/,
+        /^FILE:2:16: ops\.hosts\[0\] .*; write a host name such as countersign-ops\.example\.com, without port; IP addresses are always allowed$/,
       ) as string,
     ]);
   },
