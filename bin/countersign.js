@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Runs the program under Node 26 or newer: this one if it is, else the one that `npm ci` installed beside it.
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const needed = 26;
@@ -25,11 +25,23 @@ if (isEnough(process.versions.node)) {
     stdio: 'inherit',
   });
   child.on('error', ({ message }) => {
-    console.error(`countersign can't start ${installed}: ${message}. Run npm ci.`);
+    // A file that is there and still not found lacks its loader.
+    const cure = existsSync(installed)
+      ? `The Node that npm ci installs runs on macOS and on Linux with glibc, such as Debian, Ubuntu or Fedora. On other systems, such as Alpine, install Node ${needed} or newer from the system`
+      : 'Run npm ci';
+    console.error(`countersign can't start ${installed}: ${message}. ${cure}.`);
     process.exit(2);
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('exit', (code, signal) => process.exit(code ?? (signal === null ? 1 : 130)));
+  child.on('exit', (code, signal) => {
+    // The loader itself ends with this, and has named the library.
+    if (code === 127) {
+      console.error(
+        `countersign can't start ${installed}: a library is missing, as the line above says. On Debian and Ubuntu, run apt-get install libatomic1 libstdc++6.`,
+      );
+    }
+    process.exit(code ?? (signal === null ? 1 : 130));
+  });
 }
 
 /** The version that `npm ci` installed; '0' without one. */

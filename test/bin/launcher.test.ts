@@ -13,6 +13,9 @@ const NEEDED = 999;
 function checkout(installed?: string): {
   readonly run: () => ReturnType<typeof spawnSync>;
   readonly starts: () => number;
+  /** Replaces the installed Node; undefined: nobody may execute it. */
+  readonly write: (script: string | undefined) => void;
+  readonly remove: () => void;
 } {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-launcher-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -29,6 +32,11 @@ function checkout(installed?: string): {
   }
   return {
     run: () => spawnSync(process.execPath, [join(bin, 'countersign.js'), '--version'], { encoding: 'utf8' }),
+    write: (script) => {
+      rmSync(join(node, 'bin/node'));
+      writeFileSync(join(node, 'bin/node'), script ?? '', { mode: script === undefined ? 0o644 : 0o755 });
+    },
+    remove: () => rmSync(join(node, 'bin/node')),
     starts: () => (existsSync(count) ? readFileSync(count, 'utf8').length / 2 : 0),
   };
 }
@@ -46,6 +54,39 @@ describe('the program under a Node that is too old', () => {
     );
     expect(status).toBe(2);
     expect(starts()).toBe(0);
+  });
+
+  it.each([
+    [
+      'has no loader here',
+      '#!/lib/ld-musl-of-the-tests\n',
+      /ENOENT.*runs on macOS and on Linux with glibc.*Alpine/s,
+    ],
+    ['may not be run', undefined, /EACCES/],
+  ])('says which systems the installed Node is for if it %s', (_, script, said) => {
+    const { run, write } = checkout('999.0.0');
+    write(script);
+    const { status, stderr } = run();
+    expect({ status, stderr }).toEqual({ status: 2, stderr: expect.stringMatching(said) });
+    expect(stderr).not.toContain('Run npm ci');
+  });
+
+  it('says that npm ci is needed if the installed Node is gone', () => {
+    const { run, remove } = checkout('999.0.0');
+    remove();
+    const { status, stderr } = run();
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/ENOENT\. Run npm ci\.$/m),
+    });
+  });
+
+  it('says what to install if the installed Node misses a library', () => {
+    const { run, write } = checkout('999.0.0');
+    write('#!/bin/sh\necho "node: error while loading shared libraries: libatomic.so.1" >&2\nexit 127\n');
+    const { status, stderr } = run();
+    expect(status).toBe(127);
+    expect(stderr).toMatch(/libatomic\.so\.1\n.*a library is missing.*apt-get install libatomic1/s);
   });
 
   it('starts the installed Node if that is new enough', () => {

@@ -28,25 +28,67 @@ const IMAGE = process.argv[2] ?? `countersign:${VERSION}`;
 const [, BASE = ''] = /^FROM (\S+)/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8')) ?? [];
 const NODE = join(ROOT, 'node_modules/node/bin/node');
 
-requirePrograms('buildah', 'mmdebstrap');
-const folder = mkdtempSync(join(tmpdir(), 'countersign-base-'));
+/** What the base has besides Debian's own: the libraries that Node loads, and the certificate authorities. */
+const PACKAGES = ['libstdc++6', 'libatomic1', 'ca-certificates'];
+
+/** The program can't go on; the message says why and what to do. */
+class BuildFailure extends Error {}
+
 try {
-  if (spawnSync('buildah', ['inspect', '--type', 'image', BASE]).status !== 0) makeBase(folder);
-  run(
-    'buildah',
-    'build',
-    '--isolation',
-    'chroot',
-    '--pull-never',
-    '--format',
-    'docker',
-    '--tag',
-    IMAGE,
-    ROOT,
-  );
+  build();
   console.log(`${IMAGE} is built`);
-} finally {
-  rmSync(folder, { recursive: true, force: true });
+} catch (thrown) {
+  if (!(thrown instanceof BuildFailure)) throw thrown;
+  console.error(thrown.message);
+  process.exitCode = 1;
+}
+
+function build(): void {
+  requireDebian();
+  requirePrograms('buildah', 'mmdebstrap');
+  if (!existsSync(NODE)) fail(`there is no ${NODE}, which goes into the base image: run \`npm ci\``);
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-base-'));
+  try {
+    if (!hasBase()) makeBase(folder);
+    run(
+      'buildah',
+      'build',
+      '--isolation',
+      'chroot',
+      '--pull-never',
+      '--format',
+      'docker',
+      '--tag',
+      IMAGE,
+      ROOT,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Whether there is a base in which Node and npm run. One in which they don't is made again. */
+function hasBase(): boolean {
+  const { status, stdout } = spawnSync('buildah', ['from', '--pull-never', BASE], { encoding: 'utf8' });
+  if (status !== 0) return false;
+  const container = stdout.trim();
+  try {
+    return startsIn(container);
+  } finally {
+    outputOf('buildah', 'rm', container);
+  }
+}
+
+/** Whether both programs of the base start in the container. */
+function startsIn(container: string): boolean {
+  return ['node', 'npm'].every((program) => {
+    const args = insideOf(container, program, '--version');
+    return spawnSync('buildah', args, { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
+  });
+}
+
+function insideOf(container: string, ...command: readonly string[]): readonly string[] {
+  return ['run', '--isolation', 'chroot', container, '--', ...command];
 }
 
 /** Makes the base image: Debian, the user `node`, Node and npm. */
@@ -57,7 +99,7 @@ function makeBase(scratch: string): void {
     'mmdebstrap',
     '--quiet',
     '--variant=minbase',
-    '--include=libstdc++6,ca-certificates',
+    `--include=${PACKAGES.join()}`,
     suite,
     system,
     ...aptSources(),
@@ -71,12 +113,17 @@ function makeBase(scratch: string): void {
   try {
     run('buildah', 'add', '--quiet', container, system, '/');
     run('buildah', 'add', '--quiet', container, local, '/usr/local');
-    const inside = (...command: string[]): void =>
-      run('buildah', 'run', '--isolation', 'chroot', container, '--', ...command);
+    const inside = (...command: string[]): void => run('buildah', ...insideOf(container, ...command));
     inside('groupadd', '--gid', '1000', 'node');
     inside('useradd', '--uid', '1000', '--gid', 'node', '--shell', '/bin/bash', '--create-home', 'node');
     inside('ln', '-s', '../lib/node_modules/npm/bin/npm-cli.js', '/usr/local/bin/npm');
     run('buildah', 'config', '--env', 'PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin', container);
+    if (!startsIn(container)) {
+      fail(
+        'Node does not start in the base image that was made, for the reason above, and the base was not kept. ' +
+          'If a library is missing, add its Debian package to PACKAGES in tools/image/build.ts',
+      );
+    }
     run('buildah', 'commit', '--quiet', container, BASE);
   } finally {
     outputOf('buildah', 'rm', container);
@@ -115,10 +162,22 @@ function configureNpm(local: string): void {
   writeFileSync(join(local, 'etc/npmrc'), `${lines.join('\n')}\n`);
 }
 
+function requireDebian(): void {
+  if (!existsSync('/etc/debian_version')) {
+    fail(
+      'the base image is made from Debian packages: run this on Debian, or build the Dockerfile with Docker',
+    );
+  }
+  if (process.getuid?.() !== 0) fail('making a base image takes root: run `sudo npm run image`');
+}
+
 function requirePrograms(...names: readonly string[]): void {
   const missing = names.filter((name) => spawnSync(name, ['--version']).error !== undefined);
-  if (missing.length > 0)
-    fail(`${missing.join(' and ')} is not on the PATH: run \`apt-get install --yes ${missing.join(' ')}\``);
+  if (missing.length === 0) return;
+  const are = missing.length === 1 ? 'is' : 'are';
+  fail(
+    `${missing.join(' and ')} ${are} not installed: run \`apt-get install --yes ${missing.join(' ')}\` as root`,
+  );
 }
 
 function run(program: string, ...args: readonly string[]): void {
@@ -137,5 +196,5 @@ function outputOf(program: string, ...args: readonly string[]): string {
 }
 
 function fail(message: string): never {
-  throw new Error(message);
+  throw new BuildFailure(message);
 }
