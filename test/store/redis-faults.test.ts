@@ -12,6 +12,7 @@ import {
   unsafeReason,
 } from '../../src/store/redis/inspect.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
+import { eventually } from '../eventually.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
 import { START_MS, announcement, change, request, usedOf, windowClaim } from './requests.ts';
 
@@ -69,6 +70,36 @@ describe('a fault of the Redis store names the cure', () => {
       expect(message).toMatch(/WRONGTYPE/);
       expect(message).not.toMatch(/[0-9a-f]{40}|user_script|call to/);
     }
+  });
+
+  it.each([
+    ['a client without a password', ''],
+    ['a client with one', 'default:s3cret@'],
+  ])('no place for one more client: %s', async (_who, credentials) => {
+    const server = await redisOfItsOwn({ args: ['--maxclients', '1', '--requirepass', 's3cret'] });
+    const only = rawClient({ url: server.url.replace('//', '//:s3cret@') });
+    await only.ping();
+    const url = `redis://${credentials}127.0.0.1:${server.port}`;
+    const store = await storeOn({ url }, { connectTimeoutMs: 500 });
+    const full = 'takes no more clients; raise `maxclients`';
+    const said = await eventually('it says so', async () => {
+      const { code, message } = await faultOf(store.control());
+      expect(code).toBe('STORE_UNREACHABLE');
+      return message.includes(full) ? message : undefined;
+    });
+    expect(said).toBe(
+      `Redis at 127.0.0.1:${server.port} ${full}, or end clients that nobody uses (\`CLIENT LIST\`) ` +
+        '(ERR max number of clients reached)',
+    );
+    // Once there is a place, the connection comes back by itself.
+    if (credentials === '') return;
+    only.disconnect();
+    await eventually('it is connected', () =>
+      store.control().then(
+        () => true,
+        () => undefined,
+      ),
+    );
   });
 
   it('replicas that are missing', async () => {

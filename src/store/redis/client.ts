@@ -217,6 +217,26 @@ function sentinelOptions(options: RedisOptions): SentinelOptions {
 
 // ---- sockets ----
 
+/** What a server says to a client that says nothing; '' if it says nothing itself. */
+export type Greeting = (address: { readonly host: string; readonly port: number }) => Promise<string>;
+
+const GREETING_MS = 500;
+
+/** See Greeting. A server that speaks TLS says nothing here. */
+export const greetingOf: Greeting = ({ host, port }) =>
+  new Promise((resolve) => {
+    const socket = createConnection({ host, port, timeout: GREETING_MS }).unref();
+    const end = (said: string): void => {
+      socket.destroy();
+      resolve(said);
+    };
+    socket
+      .once('data', (said: Buffer) => end(said.toString('latin1').slice(0, 200)))
+      .once('timeout', () => end(''))
+      .once('error', () => end(''))
+      .once('close', () => end(''));
+  });
+
 type Socket = Awaited<ReturnType<SentinelConnector['connect']>>;
 
 /**

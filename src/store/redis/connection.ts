@@ -5,6 +5,7 @@ import {
   type RedisServer,
   type RedisTimeouts,
   createClient,
+  greetingOf,
   nameOf,
   usesTls,
 } from './client.ts';
@@ -57,7 +58,7 @@ export interface ServerReplies {
 const SUBSCRIPTION_PING_MS = 5000;
 
 export function createConnection(server: RedisServer, timeouts: RedisTimeouts): Connection {
-  const errors = createConnectionErrors();
+  const errors = createConnectionErrors(greetingOf);
   const { redis: client, end } = createClient(server, timeouts, errors.onPeerError);
   errors.collectFrom(client);
   const [name, tls] = [nameOf(server), usesTls(server)];

@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { CountersignError, messageOf } from '../../errors.ts';
-import type { OnPeerError, RedisTimeouts } from './client.ts';
+import type { Greeting, OnPeerError, RedisTimeouts } from './client.ts';
 
 /** What each error reply of Redis means and how to fix it, by the reply's first word. */
 const FIXES: Readonly<Record<string, string>> = {
@@ -8,6 +8,7 @@ const FIXES: Readonly<Record<string, string>> = {
   WRONGPASS: 'refuses the credentials; correct user and password in the setting `store`',
   NOPERM: 'does not let its user do this; give it the rights that docs/redis.md lists under Users',
   READONLY: 'is a replica; name the primary, or the Sentinels, in the setting `store`',
+  MAXCLIENTS: 'takes no more clients; raise `maxclients`, or end clients that nobody uses (`CLIENT LIST`)',
   OOM: 'has no memory left; raise `maxmemory`, or shorten the retention',
   MISCONF: "can't write its data to disk and so rejects writes; repair its disk (`INFO persistence`)",
   LOADING: 'is still loading its data; wait until it has finished',
@@ -83,7 +84,8 @@ export function storeFault(
   const reason = reasonOf(error);
   const name = peer === undefined ? `Redis at ${server}` : `Redis at ${server}: ${peer}`;
   const denied = /user executing the script can't run this command/.test(reason);
-  const word = denied ? 'NOPERM' : (/^[A-Z]+(?= |$)/.exec(reason)?.[0] ?? '');
+  const first = FULL.test(reason) ? 'MAXCLIENTS' : (/^[A-Z]+(?= |$)/.exec(reason)?.[0] ?? '');
+  const word = denied ? 'NOPERM' : first;
   const fix = peer?.startsWith('the Sentinel') === true ? SENTINEL_FIXES[word] : FIXES[word];
   if (fix !== undefined) {
     return new CountersignError('STORE_UNREACHABLE', `${name} ${fix} (${reason})`, { server });
@@ -98,6 +100,9 @@ export function storeFault(
   }
   return new CountersignError('STORE_UNREACHABLE', `${name} ${noConnection(target, error)}`, { server });
 }
+
+/** What Redis says to a client that it has no place for, before it closes the connection. */
+const FULL = /^-?ERR max number of clients/;
 
 /** The message of an error without internals, credentials and hashes of scripts. */
 function reasonOf(error: unknown): string {
@@ -129,12 +134,12 @@ function noConnection({ tls, wasReady, timeouts }: Target, error: unknown): stri
   if (reason === UNKNOWN_PRIMARY) {
     return 'knows no primary of the name in store.url. Write the name that `sentinel monitor` gives it';
   }
-  const closed = code === 'ECONNRESET' || reason === CLOSED;
+  const closed = isClosing(error) || reason === CLOSED;
   if (closed && !wasReady) {
     const likely = tls
       ? 'If it wants a client certificate, name one in store.tls.certificate, and its key in store.tls.key'
       : 'If it speaks only TLS, write rediss in place of redis in store.url';
-    return `does not answer: ${reason}. ${likely}. Otherwise check that it runs`;
+    return `does not answer: ${reason}. ${likely}. Otherwise check that it runs and has a place for one more client`;
   }
   const silence = silenceOf(error, reason, timeouts);
   if (silence !== undefined && tls && !wasReady) {
@@ -145,6 +150,10 @@ function noConnection({ tls, wasReady, timeouts }: Target, error: unknown): stri
   }
   return `does not answer: ${silence ?? reason}. ${CHECK}`;
 }
+
+/** Whether the server closed the connection, before or after it read what was sent. */
+const isClosing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && ['ECONNRESET', 'EPIPE'].includes(String(error.code));
 
 /** How long the server was silent; undefined if it was not. */
 function silenceOf(error: unknown, reason: string, timeouts: RedisTimeouts): string | undefined {
@@ -218,8 +227,10 @@ const CLOSED = 'it closed the connection';
 
 type ErrorsByPeer = Map<string, Error>;
 
-export function createConnectionErrors(): ConnectionErrors {
+export function createConnectionErrors(greetingOf: Greeting): ConnectionErrors {
   let own: Error | undefined;
+  let full: Error | undefined;
+  let isAsking = false;
   let ready = false;
   const replies: ErrorsByPeer = new Map();
   const otherConnections: ErrorsByPeer = new Map();
@@ -238,18 +249,33 @@ export function createConnectionErrors(): ConnectionErrors {
     return error && { peer, error };
   }
 
+  /** A client that Redis has no place for is told so, but sends first, and then loses what it was told. */
+  async function askWhetherFull(client: Redis): Promise<void> {
+    const { remoteAddress: host = client.options.host, remotePort: port = client.options.port } =
+      client.stream;
+    if (isAsking || host === undefined || port === undefined) return;
+    isAsking = true;
+    const said = await greetingOf({ host, port });
+    isAsking = false;
+    full = FULL.test(said) ? new Error(said.replace(/^-/, '').trim()) : undefined;
+  }
+
   return {
     onPeerError,
     wasReady: () => ready,
-    last: () => (own === undefined ? lastOfPeers() : { peer: undefined, error: own }),
+    last() {
+      if (own === undefined) return lastOfPeers();
+      return { peer: undefined, error: isClosing(own) ? (full ?? own) : own };
+    },
     collectFrom(client) {
       client.on('error', (error: Error) => {
+        if (!(client instanceof Cluster) && isClosing(error)) void askWhetherFull(client);
         if (!isUninformative(error)) own = error;
         // "All sentinels are unreachable" may follow although each replied: the errors of the peers say more.
         else if (lastOfPeers() !== undefined) own = undefined;
       });
       client.on('ready', () => {
-        [own, ready] = [undefined, true];
+        [own, full, ready] = [undefined, undefined, true];
         for (const errors of [replies, otherConnections, silentSentinels]) errors.clear();
       });
       if (client instanceof Cluster) return;
