@@ -1,12 +1,15 @@
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { createAuthority } from '../certificates.ts';
+import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
+import { PAYMENT_PATH } from '../service.ts';
 import { startServiceProcess } from '../service-process.ts';
 import { rawClient, redisOfItsOwn, storeOn } from '../store/redis-under-test.ts';
-import { ROOT } from './documents.ts';
+import { ROOT, textOf } from './documents.ts';
 import { type Deployed, WAYS, deployed, droppedBy, fill, goesOn, order, urlOf } from './redis-deployed.ts';
 import { clientOf } from './redis-users.ts';
 import {
@@ -99,6 +102,54 @@ const split = (command: string): [string, string[]] => {
   const [name = '', ...args] = command.split('|');
   return [name, args];
 };
+
+describe('the settings of compose.yaml', () => {
+  it('serve on its Redis, with what the operator pushed, before and after a restart of both', async () => {
+    const folder = temporaryFolder();
+    const secrets = makeSecrets(folder);
+    const redis = await startShippedRedis({ container: composeContainer(), secrets });
+    const onThisMachine = (text: string, user: 'service' | 'operator'): string =>
+      text
+        .replace('redis://redis:6379/0', urlOf(redis))
+        .replace('/run/secrets/countersign/redis.password', secrets.passwordFile(user))
+        .replaceAll('/app/config/', `${join(ROOT, 'config')}/`)
+        .replaceAll('host: 0.0.0.0', 'host: 127.0.0.1')
+        .replace('port: 8080', "port: '0'")
+        .replace('port: 9090', "port: '0'");
+    const shipped = textOf('deploy/compose/countersign.yaml');
+    const { write } = placeIn(folder);
+    write('settings.yaml', onThisMachine(shipped, 'service'));
+    write('operator/settings.yaml', onThisMachine(shipped, 'operator'));
+    const env = { COUNTERSIGN_STORE_USERNAME: 'countersign-operator' };
+    const operate = placeIn(join(folder, 'operator')).runWith({ env, clock: Date.now });
+
+    let service = await startServiceProcess(folder);
+    onTestFinished(() => service.kill());
+    expect(await operate('policy', 'push', '--message', 'first')).toMatchObject({ code: 0 });
+    const pay = async (amount: string): Promise<string> => {
+      const members = { appKey: 'demo-shop', appOrderId: 'o-1', orderAmount: amount, userId: '7' };
+      const text = { ...members, payCoinSymbol: 'USDT1742' };
+      const secret = textOf('config/demo/shop.secret').trim();
+      const names = Object.entries(text).toSorted(([a], [b]) => (a < b ? -1 : 1));
+      const signed = names.map(([name, value]) => name + value).join('') + secret;
+      const sign = createHash('md5').update(signed).digest('hex');
+      const body = JSON.stringify({ ...text, sign });
+      const headers = { 'content-type': 'application/json' };
+      return (await fetch(`${service.url}${PAYMENT_PATH}`, { method: 'POST', headers, body })).text();
+    };
+    await eventually('policies are in force', async () =>
+      (await pay('5')) === 'SUCCESS' ? true : undefined,
+    );
+    await service.kill();
+    await redis.kill();
+    await redis.start();
+    service = await startServiceProcess(folder);
+    await eventually('the policies are in force again', async () =>
+      (await pay('5')) === 'SUCCESS' ? true : undefined,
+    );
+    expect(await pay('6')).toBe('FAILURE');
+  });
+});
 
 describe('deploy/redis/tls.conf', () => {
   it(
