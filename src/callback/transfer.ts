@@ -62,8 +62,8 @@ export const TRANSFER_TEXTS = {
 
 /**
  * Parses a co-signer's withdrawal confirmation (section 6.2). The withdrawal number is `transfer_id` or
- * `withdraw_id`; either may be empty. If `outputs` is a list, also an empty one, it must sum to `amount` and include `to`. For
- * policies, `to` is then the list of all addresses that are paid.
+ * `withdraw_id`; either may be empty. If `outputs` is a list, also an empty one, it must sum to `amount` and
+ * include `to`. For policies, `to` is then the list of all addresses that are paid.
  */
 export function parseTransfer(
   members: Members,

@@ -112,8 +112,8 @@ function web3(of: ReadonlyMap<string, Value>): Asked | undefined {
 const NO_OUTPUTS: Terms = { outputs: '' };
 
 /**
- * Every address with all it is paid, and what is said beside, in an order of their own; the empty text for
- * none, undefined where they are no outputs.
+ * Every address with all it is paid, and what is said beside, in an order of their own; the empty text if
+ * there is no list, undefined if the list pays something other than the amount.
  */
 function outputsOf(value: Value | undefined, to: string, amount: string): Terms | undefined {
   if (value === undefined || value.type === 'null') return NO_OUTPUTS;
@@ -136,7 +136,6 @@ function outputsOf(value: Value | undefined, to: string, amount: string): Terms 
     const more = item.members.filter(([name]) => name !== 'address_to' && name !== 'amount');
     if (more.length > 0) beside.push(JSON.stringify([address(payee), each, more.toSorted(byName)]));
   }
-  if (paid.size === 0) return NO_OUTPUTS;
   if (total !== amount || !paid.has(to)) return undefined;
   const lines = [...paid].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return {
