@@ -5,6 +5,7 @@ import express, { type Express, type Request, type Response } from 'express';
 import type { Answer } from '../callback/answer.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Route } from '../pipeline/arrival.ts';
+import { hostOf } from '../values/address-networks.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
@@ -48,7 +49,7 @@ export function createPublicApp({
   app.disable('etag');
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  app.set('trust proxy', [...trustedProxies]);
+  trustProxies(app, trustedProxies);
   app.set('query parser', false);
 
   for (const { path, route, secret } of urls) {
@@ -72,7 +73,7 @@ export function createPublicApp({
   const formatRequest = createRequestFormatter(urls);
 
   function count(request: Request, response: Response, reason: 'not-found' | 'method'): void {
-    const address = request.ip ?? '';
+    const address = hostOf(request.ip ?? '');
     if (onUnserved({ reason, address, request: formatRequest(request) }) === 'close')
       response.set('Connection', 'close');
   }
@@ -86,7 +87,7 @@ export function createPublicApp({
       arrivedMs: arrivals.of(request),
       route,
       // X-Forwarded-For is read only if a trusted proxy sent it.
-      address: (fromProxy ? request.ip : peer) ?? '',
+      address: hostOf((fromProxy ? request.ip : peer) ?? ''),
       header: (name) => headerOf(request, name),
       fromProxy,
       pathSecret: typeof secret === 'string' ? secret : undefined,
@@ -118,6 +119,13 @@ function send(request: Request, response: Response, { contentType, body }: Answe
   response.statusCode = 200;
   response.setHeader('Content-Type', contentType);
   response.end(body);
+}
+
+/** Trusts these addresses and networks, also where X-Forwarded-For has them with a port. */
+function trustProxies(app: Express, trustedProxies: readonly string[]): void {
+  app.set('trust proxy', [...trustedProxies]);
+  const trusts = createProxyCheck(app);
+  app.set('trust proxy', (address: string) => trusts(hostOf(address)));
 }
 
 /** Whether an address is one of `trustedProxies`. */

@@ -1,4 +1,4 @@
-import { isIPv4 } from 'node:net';
+import { isIP, isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 const ADDRESS_CHARACTERS = 64;
@@ -13,6 +13,19 @@ export function networksOf(address: string): readonly [string, ...string[]] {
   if (typeof parsed === 'string') return [parsed];
   const groups = parsed.parts.map((group) => group.toString(16));
   return [`${groups.slice(0, 4).join(':')}::/64`, `${groups.slice(0, 3).join(':')}::/48`];
+}
+
+const WITH_PORT = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
+
+/**
+ * The address alone: without the port and the brackets that some gateways write into X-Forwarded-For
+ * (`203.0.113.7:41022`, `[2001:db8::7]:443`), and an IPv4 address without its IPv6 prefix. What is no address is
+ * returned unchanged.
+ */
+export function hostOf(text: string): string {
+  const [, bracketed, short] = WITH_PORT.exec(text.trim()) ?? [];
+  const host = (bracketed ?? short ?? text).replace(MAPPED, '');
+  return isIP(host) === 0 ? text : host;
 }
 
 /** An IPv4 address in an IPv6 address, as a socket for both has it. */

@@ -203,14 +203,23 @@ describe.each([
   it(`says whom it forwards for: ${ifTrusted}`, async () => {
     expect(await ask('inside', { 'x-forwarded-for': '10.1.2.3' })).toBe(ifTrusted);
     expect(await ask('inside', { 'x-forwarded-for': '8.8.8.8, 10.1.2.3' })).toBe(ifTrusted);
+    for (const written of ['10.1.2.3:41022', '[::ffff:10.1.2.3]:443', '::ffff:10.1.2.3']) {
+      expect(await ask('inside', { 'x-forwarded-for': written })).toBe(ifTrusted);
+    }
   });
 
-  it.each(['8.8.8.8', '10.1.2.3, 8.8.8.8', '10.1.2.3, unknown', '', ',', '10.1.2.3:80', 'localhost'])(
-    'FAILURE for X-Forwarded-For %j',
-    async (forwarded) => {
-      expect(await ask('inside', { 'x-forwarded-for': forwarded })).toBe('FAILURE');
-    },
-  );
+  it.each([
+    '8.8.8.8',
+    '10.1.2.3, 8.8.8.8',
+    '10.1.2.3, unknown',
+    '',
+    ',',
+    '8.8.8.8:80',
+    '10.1.2.3:x',
+    'localhost',
+  ])('FAILURE for X-Forwarded-For %j', async (forwarded) => {
+    expect(await ask('inside', { 'x-forwarded-for': forwarded })).toBe('FAILURE');
+  });
 
   it('FAILURE for other headers of the kind, and for none', async () => {
     expect(await ask('inside', {})).toBe('FAILURE');
