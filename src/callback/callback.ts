@@ -96,6 +96,7 @@ interface CallbackBase {
 
 export interface PaymentCallback extends CallbackBase {
   readonly kind: 'payment';
+  /** Without zeros at its beginning. */
   readonly userId: string;
 }
 

@@ -1,4 +1,5 @@
 import { formatAmount } from '../values/amount.ts';
+import { canonicalUserId } from '../values/user-id.ts';
 import type { Grammar, Members } from '../values/members.ts';
 import type { Parsed, PaymentCallback } from './callback.ts';
 import { optionalText, parseWith, requiredAmount, requiredText, reject, valuesOf } from './member-readers.ts';
@@ -38,7 +39,7 @@ export function parsePayment(members: Members, source: string): Parsed<PaymentCa
       });
     }
     optionalText(members, 'time', PAYMENT_MEMBERS.time);
-    const userId = requiredText(members, 'userId', PAYMENT_MEMBERS.userId);
+    const userId = canonicalUserId(requiredText(members, 'userId', PAYMENT_MEMBERS.userId));
     const id = requiredText(members, 'appOrderId', PAYMENT_MEMBERS.appOrderId);
     const symbol = requiredText(members, 'payCoinSymbol', PAYMENT_MEMBERS.payCoinSymbol);
     const amount = requiredAmount(members, 'orderAmount', { pattern: PAYMENT_MEMBERS.orderAmount.pattern });

@@ -5,6 +5,7 @@ import { mergedEntries } from '../store/record.ts';
 import type { JournalEntry, JournalQuery, JournalType, Store } from '../store/store.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
 import { toComparable } from '../values/comparable.ts';
+import { canonicalUserId } from '../values/user-id.ts';
 import { exactJsonOrText, jsonOrText } from '../values/text.ts';
 import {
   START,
@@ -169,11 +170,13 @@ function matchesMembers(
   { user, address, asset, party, fromAmount, toAmount }: EntryFilter,
 ): boolean {
   // Addresses have other spellings, but not those that are numbers.
-  const number = party !== undefined && /^\d+$/.test(party) ? party : undefined;
-  if (![user, asset, number].every((wanted) => mayContain(detail, wanted))) return false;
+  const number = party !== undefined && /^\d+$/.test(party) ? canonicalUserId(party) : undefined;
+  const id = user === undefined ? undefined : canonicalUserId(user);
+  if (![id, asset, number].every((wanted) => mayContain(detail, wanted))) return false;
   const members = membersOf(detail);
   if (members === undefined) return false;
-  const isUser = (wanted: string): boolean => members.userId === wanted;
+  const isUser = (wanted: string): boolean =>
+    members.userId !== undefined && canonicalUserId(members.userId) === canonicalUserId(wanted);
   const isAsset = (wanted: string): boolean =>
     [members.payCoinSymbol, members.symbol, members.main_chain_symbol].includes(wanted);
   if (user !== undefined && !isUser(user)) return false;

@@ -3,6 +3,7 @@ import { callbackKinds } from '../callback/kinds.ts';
 import { VISIBLE, NUMERIC_ID } from '../callback/member-readers.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { toComparable, unsafeTextReason } from '../values/comparable.ts';
+import { canonicalUserId } from '../values/user-id.ts';
 
 /** The source of the callback, which policies name like a member. */
 export const SOURCE = 'source';
@@ -98,7 +99,7 @@ const GRAMMARS: Readonly<Record<string, { readonly expected: string; readonly re
   },
   type: { expected: 'sign_prepare or sign_start', read: oneOf(['sign_prepare', 'sign_start']) },
   pending_round: { expected: 'true or false', read: oneOf(['true', 'false']) },
-  userId: { expected: 'digits', read: like(/^\d+$/) },
+  userId: { expected: 'digits', read: (text) => (/^\d+$/.test(text) ? canonicalUserId(text) : undefined) },
   transfer_id: { expected: 'a whole number', read: like(NUMERIC_ID.pattern) },
   trans_id: { expected: 'a whole number', read: like(NUMERIC_ID.pattern) },
   memo: {

@@ -1,6 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import { type Amount, parseSignedAmount } from '../values/amount.ts';
 import { printableSentence } from '../values/printable.ts';
+import { canonicalUserId } from '../values/user-id.ts';
 import { type Day, billDate } from './day.ts';
 
 /** The members of a bill's record (section 2.15), each as its exact text. */
@@ -106,7 +107,7 @@ export function checkRecord(
     throw billFault(bill.name, line, `${because}. Give the bill of that day, or the zone of the platform`);
   }
   const time = payTime === '' ? createTime : payTime;
-  return { id: appOrderId, type, coin: payCoinSymbol, amount, user: userId, time, line };
+  return { id: appOrderId, type, coin: payCoinSymbol, amount, user: canonicalUserId(userId), time, line };
 }
 
 const isVisible = (text: string): boolean => text.length <= TEXT_MAX && TEXT.test(text);

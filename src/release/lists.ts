@@ -130,15 +130,24 @@ export async function unmatchedValues(
       const first: { value: string; because: string }[] = [];
       let count = 0;
       for await (const { value } of store.listEntries(source, list)) {
-        const found = read(value);
-        if (found.ok) continue;
+        const because = whyUnmatched(value, read(value));
+        if (because === undefined) continue;
         count += 1;
-        if (first.length < UNMATCHED_SHOWN) first.push({ value, because: found.because });
+        if (first.length < UNMATCHED_SHOWN) first.push({ value, because });
       }
       if (count > 0) unmatched.push({ source, list, count, first });
     }
   }
   return unmatched;
+}
+
+/** Also a value that the list keeps in a form that no rule looks up, such as a user id with zeros at its beginning. */
+function whyUnmatched(value: string, read: ListedRead): string | undefined {
+  if (!read.ok) return read.because;
+  const isFound = [...read.texts, ...read.texts.flatMap(storedEntries)].includes(value);
+  return isFound || storedEntries(value).some((text) => read.texts.includes(text))
+    ? undefined
+    : `rules look it up as ${read.texts[0]}`;
 }
 
 /** A sentence without its full stop. */

@@ -11,6 +11,7 @@ import { pagedEntries } from '../store/record.ts';
 import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
 import type { Amount } from '../values/amount.ts';
 import { toComparable } from '../values/comparable.ts';
+import { canonicalUserId } from '../values/user-id.ts';
 import { readMembers } from '../values/members.ts';
 
 /*
@@ -137,7 +138,9 @@ function createFinds(parts: LimitsParts) {
 function isWanted({ policy, rule, by }: Found['use'], wanted: LimitsWanted): boolean {
   const { rule: name = policy, value } = wanted;
   if (name !== policy && name !== `${policy}/${rule}`) return false;
-  return value === undefined || Object.values(by).some((each) => toComparable(each) === toComparable(value));
+  if (value === undefined) return true;
+  const texts = new Set([toComparable(value), canonicalUserId(value)]);
+  return Object.values(by).some((each) => texts.has(toComparable(each)));
 }
 
 /** What a callback counts in under the policies in force, whatever else they say of it. */

@@ -74,7 +74,7 @@ describe('the members of an announced order', () => {
 
   it.each<[Callback, Readonly<Record<string, unknown>>, readonly string[]]>([
     [payment({ orderAmount: `100.${'0'.repeat(35)}1` }), PAYMENT, ['amount']],
-    [payment({ payCoinSymbol: 'usdt1742', userId: '012345' }), PAYMENT, ['userId', 'symbol']],
+    [payment({ payCoinSymbol: 'usdt1742', userId: '123450' }), PAYMENT, ['userId', 'symbol']],
     [payment(), { ...PAYMENT, scheme: 'md5' }, ['scheme']],
     [transfer({ memo: 'another’s' }), { ...TRANSFER, memo: '' }, ['memo']],
     [transfer(), { ...TRANSFER, memo: '1' }, ['memo']],

@@ -1,6 +1,7 @@
 import { Environment } from '@marcbachmann/cel-js';
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { parseAmount } from '../../values/amount.ts';
+import { canonicalUserId } from '../../values/user-id.ts';
 import type { Facts } from '../facts.ts';
 import { ADDRESS_MEMBERS, checkMember, memberNamed, memberNames, payoutsOf, valuesOf } from '../members.ts';
 import { Decimal, Moved, Output, Text, type Value, product, whole } from './values.ts';
@@ -250,6 +251,7 @@ function nameOf(member: string, name: string): Name {
 }
 
 function textOf({ reading }: Callback, member: string, text: string): Text {
+  if (member === 'userId') return new Text(text, canonicalUserId);
   return new Text(text, ADDRESS_MEMBERS.has(member) ? reading?.canonical : undefined);
 }
 

@@ -204,12 +204,12 @@ export function readListedEntry(members: readonly string[], written: string, sco
   const symbol = parts[members.indexOf('symbol')];
   const symbols = symbol === undefined ? undefined : [symbol];
   const chains = chainsWithSpellings(scope, symbols);
-  const spelt = parts.map((part, index) =>
-    ADDRESS_MEMBERS.has(members[index] ?? '') ? addressSpellings(part, chains) : [part],
+  const spelt = read.parts.map((part, index) =>
+    ADDRESS_MEMBERS.has(members[index] ?? '') ? addressSpellings(parts[index] ?? '', chains) : [part],
   );
   const isCanonical = knownAssets(scope, symbols)?.every(({ chain }) => hasSpellings(chain)) === true;
   const all = entriesWith(spelt);
-  const kept = isCanonical ? (all[0] ?? written) : toComparableEntry(written);
+  const kept = isCanonical ? (all[0] ?? written) : toComparableEntry(read.parts.join(' '));
   return { ok: true, texts: [kept, ...all] };
 }
 

@@ -46,7 +46,7 @@ export const membershipParameters = z
 export const membershipNotes: readonly string[] = [
   'A callback that lacks one of the members is refused.',
   'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) are compared without regard to ' +
-    'case, all others exactly.',
+    'case, a userId without zeros at its beginning, all others exactly.',
   'Entries of the store, of files and of the policy are compared word by word, in Unicode ' +
     'normal form C. A memo that only looks like another one (white space at its ends, invisible ' +
     'characters, another normal form) is refused before any rule.',

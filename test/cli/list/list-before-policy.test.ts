@@ -34,6 +34,20 @@ describe('a push of a policy whose list was filled before', () => {
     });
   });
 
+  it('is refused for a user id with zeros at its beginning, which rules look up without', async () => {
+    const { run, write } = await filled('to', [LISTED]);
+    write(
+      'policies/b.yaml',
+      'policy: q\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: users }\n',
+    );
+    await run('list', 'add', 'users', '0012345', '666', '--source', 'shop', '--create');
+    const { code, out } = await run('policy', 'push', '--message', 'x');
+    expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining('Nothing was pushed.') });
+    expect(out).toContain(
+      'shop/users has a value that no callback can have: 0012345 (rules look it up as 12345)',
+    );
+  });
+
   it('is done once the values are taken off', async () => {
     const { run } = await filled('to', [LISTED, `“${LISTED}”`, `${LISTED} ; theirs`]);
     const refused = await run('policy', 'push', '--message', 'x');
