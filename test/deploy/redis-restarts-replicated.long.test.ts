@@ -45,14 +45,18 @@ async function startReplicated(
   const replica = (): Promise<ShippedRedis> =>
     startShippedRedis({ secrets, users, edit: replicated(primary) });
   const nodes = [primary, await replica(), await replica()] as const;
-  await inSync(primary);
+  await inSync(primary, nodes);
   return nodes;
 }
 
-function inSync(primary: ShippedRedis): Promise<true> {
-  return eventually('two replicas are in sync', async () => {
+/** Both replicas follow, and each node has an append-only file: a replica writes its own after it has copied. */
+function inSync(primary: ShippedRedis, nodes: readonly ShippedRedis[]): Promise<true> {
+  return eventually('two replicas are in sync, with a complete file', async () => {
     const info = String(await primary.ask('INFO', 'replication').catch(() => ''));
-    return (info.match(/state=online,offset=[1-9]/g)?.length ?? 0) === 2 ? true : undefined;
+    if ((info.match(/state=online,offset=[1-9]/g)?.length ?? 0) !== 2) return undefined;
+    const infos = await Promise.all(nodes.map((node) => node.ask('INFO', 'persistence').catch(() => '')));
+    const complete = /aof_enabled:1\r\naof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0/;
+    return infos.every((each) => complete.test(String(each))) ? true : undefined;
   });
 }
 
@@ -83,7 +87,7 @@ describe('redis.conf with replicas', () => {
         await primary.start();
         expect(await primary.contents()).toEqual(before);
         await other.start();
-        await inSync(primary);
+        await inSync(primary, nodes);
       }
       for (const node of nodes) expect(await droppedBy(node)).toBe(0);
     },
@@ -115,7 +119,7 @@ describe('deploy/redis/sentinel.conf', () => {
       expect(promoted.port).not.toBe(primary.port);
       expect(await promoted.contents()).toEqual(before);
       await primary.start();
-      await inSync(promoted);
+      await inSync(promoted, nodes);
       expect(await primary.contents()).toEqual(before);
 
       for (const node of nodes) await node.kill();
@@ -125,7 +129,7 @@ describe('deploy/redis/sentinel.conf', () => {
         const info = String(await found?.ask('INFO', 'replication'));
         return /connected_slaves:2/.test(info) ? found : undefined;
       });
-      await inSync(next);
+      await inSync(next, nodes);
       for (const node of nodes) expect(await node.contents()).toEqual(before);
       const second = await deployed(folder, secrets, store);
       onTestFinished(() => second.service.stop({ keep: true }));

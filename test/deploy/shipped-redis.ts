@@ -209,7 +209,12 @@ export async function startShippedRedis(options: ShippedOptions): Promise<Shippe
     },
     probe: () => Promise.all(container.probes.map((words) => exitCodeOf(words, port))),
     kill: () => gone(() => server.kill('SIGKILL')),
-    shutdown: () => gone(() => ask('SHUTDOWN').catch(() => undefined)),
+    shutdown: () =>
+      gone(async () => {
+        // Without a reply it ends; a reply is the reason why it doesn't.
+        const refused = await ask('SHUTDOWN').catch((thrown: unknown) => String(thrown));
+        if (/ReplyError/.test(String(refused))) throw new Error(`Redis refuses SHUTDOWN: ${String(refused)}`);
+      }),
     async start() {
       server = await launchRedis(argumentsOn(port));
     },
