@@ -30,12 +30,13 @@ const prefixes: readonly (Prefix & { readonly bytes: Uint8Array })[] = [
     bytes: Buffer.from('PROXY '),
     isProxyHeader: true,
   },
-  {
+  // A reader of HTTP may have skipped the empty lines with which it begins.
+  ...['\r\n\r\n\0\r\nQUIT\n', '\0\r\nQUIT\n'].map((signature) => ({
     name: 'a header of the PROXY protocol, version 2',
     fix: PROXY_FIX,
-    bytes: Buffer.from('\r\n\r\n\0\r\nQUIT\n'),
+    bytes: Buffer.from(signature),
     isProxyHeader: true,
-  },
+  })),
 ];
 
 /** The known prefix with which these bytes begin. */
