@@ -19,7 +19,7 @@ describe('what is in force, spread to the sources', () => {
     const second = push('second', REVISION);
     const script = loadScript('push-3');
     const half = [keys.inForce, keys.history, keys.documents, '', REVISION, second.revision, second.document];
-    await rawClient(server).eval(script.source, script.keys ?? 0, ...half, 'ada', 'broke off');
+    await rawClient(server).eval(script.source, script.keys ?? 0, ...half, 'ada', 'broke off', '');
     expect(await store.settle(request({ revision: second.revision }))).toMatchObject({
       outcome: 'stale',
       inForce: REVISION,
