@@ -73,6 +73,9 @@ const groupSummaries: Readonly<Record<string, string>> = {
   openapi: "Print the OpenAPI documents of the platform's operations and of this service.",
   platform: "Call the platform's operations.",
   signature: 'Explain why a signature is valid or not.',
+  store: 'Back the embedded store up, and restore it.',
+  limits: 'Show how much of the limits is used.',
+  lockout: 'Show who is locked out by the rule `lock-out`, and lift lock-outs.',
 };
 
 function group(program: Command, name: string, groups: Map<string, Command>, terminal: Terminal): Command {
@@ -131,10 +134,19 @@ function callOf(command: Command, options: Readonly<Record<string, unknown>>): C
 
 /** Makes commander print through the terminal, and throw instead of ending the process. */
 function printThroughTerminal(command: Command, terminal: Terminal): void {
-  command
-    .exitOverride()
-    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
-    .showHelpAfterError();
+  command.exitOverride().configureOutput({
+    writeOut: terminal.out,
+    writeErr: terminal.err,
+    // The whole help would hide what is wrong.
+    outputError: (text, write) => write(`${text}${usageOf(command)}`),
+  });
+}
+
+/** `Usage: countersign policy push [options] [directory]; --help explains it`. */
+function usageOf(command: Command): string {
+  const words: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) words.unshift(at.name());
+  return `Usage: ${words.join(' ')} ${command.usage()}; --help explains it\n`;
 }
 
 function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): ExitCode {

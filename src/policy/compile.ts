@@ -24,7 +24,7 @@ import {
   type Release,
   indexPolicies,
 } from './release.ts';
-import type { Check, RuleContext } from './rules/rule.ts';
+import type { Check, Rule, RuleContext } from './rules/rule.ts';
 import { sharedCounterFaults } from './shared-counters.ts';
 import { ALWAYS, type When, bothTexts, compileWhen } from './when.ts';
 
@@ -410,6 +410,13 @@ function compileRule(
     fault([], `the rule can't be compiled: ${messageOf(thrown)}`, 'write it in another way');
   }
   if (check === undefined) return undefined;
+  for (const [at, text] of doubtfulAmounts(rule, parameters)) {
+    warn(
+      at,
+      `${text} has a point and three digits: it is less than a thousand`,
+      `write ${text.replace('.', '')} if a thousand times as much is meant, or else leave a digit out`,
+    );
+  }
   checkCounter(check, { place, path: [...path, rule.name], alternatives }, policy);
   const { evaluate, ...declared } = check;
   // What the evaluation reads comes first, so that it is together in memory.
@@ -426,6 +433,23 @@ function compileRule(
   };
   policy.rules.push(compiled);
   return compiled;
+}
+
+/** In many languages, a point before three digits separates thousands. */
+const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;
+
+/** The bounds of a rule, or of a table in it, that look as if a point separated thousands. */
+function doubtfulAmounts(rule: Rule, parameters: Json): readonly (readonly [path: Path, text: string])[] {
+  if (!isObject(parameters)) return [];
+  return Object.keys(rule.bounds ?? {}).flatMap((name) => {
+    const bound = parameters[name];
+    const texts: readonly (readonly [Path, Json | undefined])[] = isObject(bound)
+      ? Object.entries(bound).map(([symbol, text]) => [[name, symbol], text])
+      : [[[name], bound]];
+    return texts.flatMap(([path, text]) =>
+      typeof text === 'string' && LIKE_THOUSANDS.test(text) ? [[path, text] as const] : [],
+    );
+  });
 }
 
 /**

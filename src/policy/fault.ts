@@ -75,6 +75,7 @@ export function formatPath(path: Path): string {
 
 /** The fix for an unknown name: a similar name if there is one, and all known names. */
 export function fixFor(name: string, known: readonly string[]): string {
+  if (known.length === 0) return 'leave it out: no name can be written here';
   const suggestion = closestMatch(name, known);
   const all = `known here: ${known.join(', ')}`;
   return suggestion === undefined ? all : `did you mean ${suggestion}? (${all})`;

@@ -1,9 +1,13 @@
 /** Longer words are not compared, because the comparison takes quadratic time. */
 const MAX_LENGTH = 64;
 
+/** A shorter word is the beginning of too many others. */
+const BEGINNING_LENGTH = 3;
+
 /**
  * The candidate that `word` is probably a misspelling of, for "did you mean". It differs by at most one edit
- * for each three letters, rounded up, and by at most three edits: by two for a word of four letters.
+ * for each three letters, rounded up, and by at most three edits: by two for a word of four letters. If none does, it
+ * is the longest that the word begins with: `max` for `maximum`.
  */
 export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined;
@@ -12,6 +16,15 @@ export function closestMatch(word: string, candidates: Iterable<string>): string
   for (const candidate of candidates) {
     const distance = editDistance(word.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best ?? beginningOf(word.toLowerCase(), candidates);
+}
+
+function beginningOf(word: string, candidates: Iterable<string>): string | undefined {
+  let best: string | undefined;
+  for (const candidate of candidates) {
+    const isLonger = candidate.length >= Math.max(BEGINNING_LENGTH, (best?.length ?? 0) + 1);
+    if (isLonger && word.startsWith(candidate.toLowerCase())) best = candidate;
   }
   return best;
 }

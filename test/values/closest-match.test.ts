@@ -10,11 +10,12 @@ describe('the closest match', () => {
     ['denylist', 'deny-list'],
     ['form', 'from'],
     ['amount-limit', 'amount-limit'],
+    ['from-whom-it-came', 'from'],
   ])('finds what %s was meant to be', (word, meant) => {
     expect(closestMatch(word, known)).toBe(meant);
   });
 
-  it.each(['', 'expected-order', 'x', 'amount', 'a'.repeat(100_000)])(
+  it.each(['', 'expected-order', 'x', 'amount', 'together', 'a'.repeat(100_000)])(
     'has no idea what else %s could be',
     (word) => {
       expect(closestMatch(word, known)).toBeUndefined();

@@ -3,6 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import { PAYMENT_PATH } from '../../settings/sources.ts';
 import type { SignerConfig } from '../../signature/scheme.ts';
 import { compileSigner } from '../../signature/schemes.ts';
+import { parseAmount } from '../../values/amount.ts';
 import { type Call, type CommandRow, optionName } from '../command.ts';
 import type { Session } from '../session.ts';
 import { sourceFor } from '../sources.ts';
@@ -54,11 +55,7 @@ export const sendPayment: CommandRow = {
       const body = signer.sign(members, session.clock());
       return { source: source.name, subject: `payment:${appOrderId}`, url, headers: {}, body };
     };
-    const [amount, user, order] = [
-      requiredOption(call, 'amount'),
-      requiredOption(call, 'user'),
-      call.option('order'),
-    ];
+    const [amount, user, order] = [amountOption(call), requiredOption(call, 'user'), call.option('order')];
     const count = call.count('count', { least: 1, most: 1_000_000 });
     if (count === undefined) return send(session, outgoing(amount, user, order));
     return sendMany(session, count, (index) => {
@@ -114,7 +111,7 @@ export const sendTransfer: CommandRow = {
       from: requiredOption(call, 'from'),
       to: requiredOption(call, 'toAddress'),
       memo: call.option('memo') ?? '',
-      amount: requiredOption(call, 'amount'),
+      amount: amountOption(call),
       symbol: requiredOption(call, 'symbol'),
     };
     return sendCosigner(session, call, 'transfer', asked, { transfer_id: 1001, withdraw_id: '' });
@@ -188,6 +185,16 @@ function sendCosigner(
     headers,
     body: JSON.stringify(body),
   });
+}
+
+/** The text of `--amount`, also of a negative one, which a callback may have. Throws USAGE. */
+function amountOption(call: Call): string {
+  const text = requiredOption(call, 'amount');
+  if (parseAmount(text.replace(/^-/, '')) !== undefined) return text;
+  throw new CountersignError(
+    'USAGE',
+    `--amount ${JSON.stringify(text)} is not an amount. Write a decimal, like 100 or 0.5`,
+  );
 }
 
 function requiredOption(call: Call, option: string): string {
