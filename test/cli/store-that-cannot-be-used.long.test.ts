@@ -248,6 +248,7 @@ const calls: readonly (readonly string[])[] = [
   ['policy', 'history'],
   ['policy', 'rollback', 'a'.repeat(64), '--message', 'back'],
   ['policy', 'show'],
+  ['policy', 'checkout', 'not-made'],
   ['list', 'show'],
   ['list', 'add', '--create', 'blocked', 'somebody', '--source', 'shop'],
   ['list', 'remove', 'blocked', 'somebody', '--source', 'shop'],
@@ -300,6 +301,9 @@ const others: ReadonlySet<string> = new Set([
   'policy test',
   'policy backtest',
   'reconcile show',
+  // For an embedded store.
+  'store backup',
+  'store restore',
   'replay',
   'journal verify',
   'journal export',
