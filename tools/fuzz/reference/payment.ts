@@ -37,7 +37,7 @@ export function paymentTerms(
   if (amount === undefined || amount === '0' || amount.startsWith('-')) return undefined;
   const of = (name: Name): string => texts.get(name) ?? '';
   return {
-    terms: { id: of('appOrderId'), userId: of('userId'), symbol: of('payCoinSymbol'), amount },
+    terms: { id: of('appOrderId'), userId: userOf(of('userId')), symbol: of('payCoinSymbol'), amount },
     amount,
   };
 }
@@ -117,3 +117,10 @@ const isSymbol = (code: number): boolean =>
   code === 0x5f ||
   code === 0x2d ||
   code === 0x2e;
+
+/** A user is a number, however many zeros are written before it. */
+function userOf(digits: string): string {
+  let from = 0;
+  while (from < digits.length - 1 && digits[from] === '0') from += 1;
+  return digits.slice(from);
+}
