@@ -6,6 +6,8 @@ import { TLSSocket } from 'node:tls';
 const HEAD_END = '\r\n\r\n';
 /** Bytes passed on at once of a body without a length. Other requests may follow in them. */
 const PIECE_BYTES = 1024;
+/** Bytes of a peer that pipelines that are read and dropped; with more, its connection is closed at once. */
+const DROPPED_MAX = 1024 * 1024;
 
 /** Where the next byte of the peer belongs. */
 type Expected =
@@ -35,9 +37,10 @@ export class RequestGate extends Duplex {
   /** Whether what is being passed on ends a head, so that a request can begin there. */
   #endsHead = false;
   #response: ServerResponse | undefined;
-  /** Bytes that came after an answer that is written and not yet sent. */
+  /** Bytes that came after an answer that is written, but not sent yet. */
   #held: Buffer | undefined;
   #isPipelined = false;
+  #dropped = 0;
 
   constructor(socket: Socket, onPipelined: () => void) {
     super({ decodeStrings: false });
@@ -56,8 +59,8 @@ export class RequestGate extends Duplex {
   }
 
   /**
-   * To be called when a request begins, before anything else sees it. Returns false for a request before whose
-   * end another one was unanswered: it must not be handled, and its response is never sent.
+   * Call it when a request begins, before anything else handles it. Returns false if an earlier request of the
+   * connection has no answer yet: then this one must not be handled, and its response is never sent.
    */
   begin({ headers }: IncomingMessage, response: ServerResponse): boolean {
     if (this.#response !== undefined || this.#isPipelined) {
@@ -131,8 +134,8 @@ export class RequestGate extends Duplex {
 
   /**
    * Ends the connection after what is written. A pipelining peer may still be sending: to close the connection
-   * with bytes unread would reset it, and the peer would lose its answer. So they are read until it stops, or
-   * until it is disconnected because it leaves its answer unread.
+   * with bytes unread would reset it, and the peer would lose its answer. So they are read and dropped, within a
+   * bound, until the peer closes the connection too, or is disconnected like one that leaves an answer unread.
    */
   destroySoon(): void {
     if (this.#isPipelined) this.end();
@@ -141,6 +144,11 @@ export class RequestGate extends Duplex {
   }
 
   #receive(chunk: Buffer): void {
+    if (this.#isPipelined) {
+      this.#dropped += chunk.length;
+      if (this.#dropped > DROPPED_MAX) this.destroy();
+      return;
+    }
     // Over TLS, a peer may have read an answer, and send its next request, before the answer counts as sent.
     if (this.#expected.type === 'next' && this.#response?.writableEnded === true) this.#hold(chunk);
     else this.#pass(chunk);
@@ -151,7 +159,7 @@ export class RequestGate extends Duplex {
     while (rest.length > 0 && !this.#isPipelined && !this.destroyed) {
       const expected = this.#expected;
       if (expected.type === 'next') return this.refuseMore();
-      if (expected.type === 'head' && !this.#isReadAtOnce()) return this.#hold(rest);
+      if (expected.type === 'head' && !this.#isReadAtOnce()) return this.destroySoon();
       const length = expected.type === 'head' ? this.#toHeadEnd(rest) : bodyBytes(expected, rest);
       if (expected.type === 'body') this.#expected = bodyOf(expected.left - length);
       // The parser reads it at once: a request that begins here has called `begin` when `push` returns.
@@ -162,6 +170,10 @@ export class RequestGate extends Duplex {
     }
   }
 
+  /**
+   * Whether the parser reads what is passed on before `push` returns. It does not while it has to read the rest of
+   * a body that was answered unread: such a connection serves no other request.
+   */
   #isReadAtOnce(): boolean {
     return this.readableLength === 0 && this.readableFlowing === true;
   }
@@ -196,7 +208,7 @@ export class RequestGate extends Duplex {
   #goOn(): void {
     if (this.#isPipelined) return;
     const held = this.#held;
-    if (held !== undefined && this.#expected.type !== 'next' && this.#isReadAtOnce()) {
+    if (held !== undefined && this.#expected.type !== 'next') {
       this.#held = undefined;
       this.#pass(held);
     }
