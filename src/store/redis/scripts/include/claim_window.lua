@@ -21,14 +21,13 @@ function CLAIM_KINDS.window()
     if window.length_ms ~= claim.length_ms then error('one counter with two lengths: ' .. claim.key) end
     windows[claim.key], claim.window = window, window
     local used = window.requested
-    window.requested, window.claims = amount_add(used, claim.amount), window.claims + 1
+    window.requested = amount_add(used, claim.amount)
     claim.holds = amount_at_most(window.requested, claim.max)
     return { 'w', '0', amount_short(window.own), amount_short(used) }
   end
 
   function kind.undo(claim)
-    local window = claim.window
-    window.requested, window.claims = amount_subtract(window.requested, claim.amount), window.claims - 1
+    claim.window.requested = amount_subtract(claim.window.requested, claim.amount)
   end
 
   -- Reserves what all claims on the counter ask for, in place of what the subject has reserved there.

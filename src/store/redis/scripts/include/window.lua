@@ -49,9 +49,8 @@ end
 -- Reads the counter and writes nothing. `known` is what the subject has reserved there: until when in ms, the number of
 -- its bucket, and the amount, with blanks between. `own` is the amount, as far as the window counts it, and
 -- `own_index` its bucket. `requested` is the rest of the total, plus the amounts that claims of this settle request.
--- `claims` is how many do.
 local function window_read(key, known, now, length_ms)
-  local window = { key = key, length_ms = length_ms, expired = {}, own = 0, own_index = false, claims = 0 }
+  local window = { key = key, length_ms = length_ms, expired = {}, own = 0, own_index = false }
   local head = redis.call('HGET', key, 'head')
   if not head then
     -- A counter without its head must not count as empty.
