@@ -43,8 +43,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a file. With `create`, a missing file is created with its
- * folders. A commit is on disk when it returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path
+ * Opens a file. With `create`, a missing file is created with its folders. A commit is on disk when it returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path
  * that is no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT for a file that is no database of this
  * program, and STORE_UNSAFE if its log or its tables are missing, another version wrote it, or its file system
  * can't share it safely. Close it with {@link closeDatabase}.
@@ -138,8 +137,9 @@ export function placeFile(from: string, to: string): boolean {
   try {
     linkSync(from, to);
   } catch {
-    if (existsSync(to)) return false;
-    // Some file systems have no hard links.
+    // Some file systems have no hard links. There, an empty file first takes the name, so that the file of another
+    // process is never replaced.
+    if (!takeName(to)) return false;
     renameSync(from, to);
   }
   const folder = openSync(dirname(to), 'r');
@@ -149,6 +149,17 @@ export function placeFile(from: string, to: string): boolean {
     closeSync(folder);
   }
   return true;
+}
+
+/** Returns false if a file has the name. */
+function takeName(file: string): boolean {
+  try {
+    closeSync(openSync(file, 'wx'));
+    return true;
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST') return false;
+    throw thrown;
+  }
 }
 
 function expectExisting(file: string): void {
