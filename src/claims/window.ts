@@ -15,8 +15,8 @@ export const windowSchema = z.discriminatedUnion('type', [
 export type Window = z.output<typeof windowSchema>;
 
 /**
- * The key of a counter, or of a mark, that the sources of a group share. Names of groups and other keys have no
- * `@`, so it never is the key of another one. Without a group, the key of one source.
+ * The key of a counter, or of a mark, that the sources of a group share. Names of groups and other keys have
+ * no `@`, so it never is the key of another one. Without a group, the key of one source.
  */
 export const groupedKey = (group: string | undefined, key: string): string =>
   group === undefined ? key : `${group}@${key}`;
@@ -28,9 +28,9 @@ export function groupOfKey(key: string): string | undefined {
 }
 
 /**
- * A counter must have room for `amount` below or at `max` in its window, beside what other subjects have reserved
- * there. An approval moves what its subject has reserved in the counter to now, and makes it `amount`. So a subject
- * counts once in a window, at its latest approval.
+ * A counter must have room for `amount` below or at `max` in its window, beside what other subjects have
+ * reserved there. An approval moves what its subject has reserved in the counter to now, and makes it
+ * `amount`. So a subject counts once in a window, at its latest approval.
  */
 export const windowClaim = z.strictObject({
   ...claimMembers,
@@ -51,7 +51,10 @@ export type WindowClaim = Readonly<z.output<typeof windowClaim>>;
 export const windowResult = (amount: z.ZodType<Amount>) =>
   z.strictObject({
     holds: z.boolean(),
-    /** What the subject had reserved in the counter before, as the window counts it. 0 if it counts nothing of it. */
+    /**
+     * What the subject had reserved in the counter before, as the window counts it. 0 if it counts nothing of
+     * it.
+     */
     reserved: amount,
     /** What the window counts without it, with what earlier claims of the request ask for. */
     used: amount,

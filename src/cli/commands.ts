@@ -121,8 +121,8 @@ const entries: readonly CommandEntry[] = [
 ];
 
 /**
- * The command whose words `argv` begins with; of `sandbox` and `sandbox reset`, the longer one. If there is no
- * such command, all commands, for `--help` and suggestions.
+ * The command whose words `argv` begins with; of `sandbox` and `sandbox reset`, the longer one. If there is
+ * no such command, all commands, for `--help` and suggestions.
  */
 export function commandsFor(argv: readonly string[]): Promise<readonly CommandRow[]> {
   const [called] = entries

@@ -7,8 +7,8 @@ import type { ConsoleMessage, ConsoleStart, ServiceAnswer } from './console-proc
 import { type ConsoleProgram, startConsole } from './console.ts';
 
 /*
- * The process of the console beside a service. It ends with the service, not before: a signal to all processes of the
- * service leaves the pages that are still asked for.
+ * The process of the console beside a service. It ends with the service, not before: a signal to all
+ * processes of the service leaves the pages that are still asked for.
  */
 
 /** With one CPU, callbacks come first. */

@@ -61,8 +61,8 @@ const STEADY_MS = 60_000;
 const CLOSE_MS = 2000;
 
 /**
- * Runs the console in a process of its own, and starts it again if it ends. The callbacks need nothing of it. It ends
- * with this process.
+ * Runs the console in a process of its own, and starts it again if it ends. The callbacks need nothing of it.
+ * It ends with this process.
  */
 export function createConsoleProcess(parts: ConsoleProcessParts): ConsoleProcess {
   const secret = randomBytes(32).toString('base64url');

@@ -86,8 +86,8 @@ async function openPasskeys(
 export interface ConsoleProgramParts extends CandidateProcessParts {
   readonly settings: Settings;
   /**
-   * Of the service that forwards requests to this console, which then listens on any port of loopback. Without it, the
-   * console listens on `console.host` and `console.port`.
+   * Of the service that forwards requests to this console, which then listens on any port of loopback.
+   * Without it, the console listens on `console.host` and `console.port`.
    */
   readonly secret?: string;
   readonly askService?: AskService;
@@ -104,8 +104,9 @@ const SECRETS_POLL_MS = 1000;
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 /**
- * Serves the console: a program like the command line, with a handle of its own on the store. Rejects for a fault in
- * settings or keys, and if the store is missing. A store that can't be reached is no fault: pages say so.
+ * Serves the console: a program like the command line, with a handle of its own on the store. Rejects for a
+ * fault in settings or keys, and if the store is missing. A store that can't be reached is no fault: pages
+ * say so.
  */
 export async function startConsole(parts: ConsoleProgramParts): Promise<ConsoleProgram> {
   await using opened = new AsyncDisposableStack();

@@ -8,8 +8,8 @@ import { kindsOf } from './sources.ts';
 const DAY_MS = 86_400_000;
 
 /**
- * What is valid, but hardly meant, or refuses everything, under these settings: a sentence for each rule without
- * its full stop.
+ * What is valid, but hardly meant, or refuses everything, under these settings: a sentence for each rule
+ * without its full stop.
  */
 export function policyWarnings(
   { store, sources }: Pick<Settings, 'store' | 'sources'>,

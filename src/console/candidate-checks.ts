@@ -1,6 +1,8 @@
 import { z } from 'zod';
 
-/** A file of a candidate: policies, `assets.yaml`, tests (`*.test.yaml`), or one that the policies refer to. */
+/**
+ * A file of a candidate: policies, `assets.yaml`, tests (`*.test.yaml`), or one that the policies refer to.
+ */
 export const candidateFile = z.object({ name: z.string(), text: z.string() });
 export type CandidateFile = z.output<typeof candidateFile>;
 
@@ -61,9 +63,9 @@ export interface BacktestRequest extends Pick<Backtest, 'revision' | 'files' | '
 }
 
 /**
- * Work on candidates, in processes of their own, and bounded in time and memory. One check runs at a time, and people
- * take turns. Each verb throws USAGE if its bound is exceeded, BUSY if too many checks of this person wait, and USAGE
- * while another backtest runs.
+ * Work on candidates, in processes of their own, and bounded in time and memory. One check runs at a time,
+ * and people take turns. Each verb throws USAGE if its bound is exceeded, BUSY if too many checks of this
+ * person wait, and USAGE while another backtest runs.
  */
 export interface CandidateChecks {
   check(request: CheckRequest): Promise<Checked>;

@@ -64,8 +64,8 @@ const COINS_SHOWN = 100;
 const RECORDS_BYTES_MAX = 33_554_432;
 
 /**
- * Reads the records of a directory, and keeps them until the directory changes: records are only ever added. Each verb
- * throws like readRecords, and USAGE for a directory that is too large.
+ * Reads the records of a directory, and keeps them until the directory changes: records are only ever added.
+ * Each verb throws like readRecords, and USAGE for a directory that is too large.
  */
 export function createReconciled(read: (directory: string) => Records = readRecords): Reconciled {
   let kept: { readonly state: string; readonly records: Records } | undefined;
@@ -95,7 +95,10 @@ export function createReconciled(read: (directory: string) => Records = readReco
 /** Pages don't show what is carried to the next day, which may be most of a record. */
 const withoutCarried = (run: Run): Run => ({ ...run, settling: [], ahead: [] });
 
-/** The names, sizes and times of all files, and the bytes of the records. Reading says why a directory is unusable. */
+/**
+ * The names, sizes and times of all files, and the bytes of the records. Reading says why a directory is
+ * unusable.
+ */
 function stateOfFiles(directory: string): { readonly state: string; readonly bytes: number } {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) return { state: '', bytes: 0 };
   let bytes = 0;

@@ -36,7 +36,7 @@ export interface ActivityOver {
 }
 
 /**
- * Asks the service that runs this console. Undefined if it has not said, and for a console that runs alone: other
- * pages, and the forms of the first one, don't need it.
+ * Asks the service that runs this console. Undefined if it has not said, and for a console that runs alone:
+ * other pages, and the forms of the first one, don't need it.
  */
 export type AskService = () => Promise<ServiceState | undefined>;

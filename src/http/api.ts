@@ -120,8 +120,8 @@ export function createApi(
 }
 
 /**
- * The call of the API that may take long. Another process than that of the callbacks serves it, once the token was
- * verified.
+ * The call of the API that may take long. Another process than that of the callbacks serves it, once the
+ * token was verified.
  */
 export function createSimulationApi(simulate: Simulate, onFailed: OnFailed): Router {
   const api = Router();

@@ -18,8 +18,8 @@ export type Misuse =
 const CHECK_EVERY_MS = 1000;
 
 /**
- * Gives each connection of a server to its HTTP parser through a RequestGate, and disconnects a peer that leaves
- * an answer unread for `unreadMs`. Returns the gates of the open connections.
+ * Gives each connection of a server to its HTTP parser through a RequestGate, and disconnects a peer that
+ * leaves an answer unread for `unreadMs`. Returns the gates of the open connections.
  */
 export function gateRequests(
   server: Server | TlsServer,

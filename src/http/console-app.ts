@@ -14,8 +14,8 @@ export interface ConsoleAppParts {
 }
 
 /**
- * The app of the console's process beside a service, which forwards requests to it. Other programs of this machine
- * can connect, and get nothing without the secret.
+ * The app of the console's process beside a service, which forwards requests to it. Other programs of this
+ * machine can connect, and get nothing without the secret.
  */
 export function createForwardedApp(
   secret: string,
@@ -28,7 +28,7 @@ export function createForwardedApp(
     if (equalInConstantTime(request.get(SECRET_HEADER) ?? '', secret)) next();
     else response.status(403).type('text/plain').send('call the ops port of the service\n');
   });
-  // Whoever has the secret says the address of the client, and whether it came over TLS.
+  // The service, which has the secret, says the address of the client and whether it came over TLS.
   app.set('trust proxy', true);
   app.use('/api', createSimulationApi(simulate, onFailed));
   if (console !== undefined) app.use('/console', createConsole(console, onFailed));

@@ -39,9 +39,9 @@ export interface Forwards {
 }
 
 /**
- * Sends requests on to another process as they are, with the address of their client. So what people ask for takes
- * little of the thread that answers callbacks. At most 64 requests wait for the other process, each for two minutes.
- * `target` resolves with undefined while that process does not run.
+ * Sends requests on to another process as they are, with the address of their client. So what people ask for
+ * takes little of the thread that answers callbacks. At most 64 requests wait for the other process, each for
+ * two minutes. `target` resolves with undefined while that process does not run.
  */
 export function createForwards(target: () => Promise<Target | undefined>): Forwards {
   let forwarded = 0;

@@ -20,10 +20,10 @@ type Expected =
   | { readonly type: 'next' };
 
 /**
- * A connection as Node's HTTP server reads it: it has the bytes of one request, and those of the next one once
- * the answer is sent. If more bytes come before that, the peer pipelines: nothing more is passed on, and the
- * connection is closed with the answer. So each connection has at most one request that was neither answered
- * nor refused, however many the peer sends at once, and reading them costs nothing.
+ * A connection as Node's HTTP server reads it: it has the bytes of one request, and those of the next one
+ * once the answer is sent. If more bytes come before that, the peer pipelines: nothing more is passed on, and
+ * the connection is closed with the answer. So each connection has at most one request that was neither
+ * answered nor refused, however many the peer sends at once, and reading them costs nothing.
  *
  * Node documents that any Duplex can be given to a server as a connection (the event `connection`).
  */
@@ -59,8 +59,8 @@ export class RequestGate extends Duplex {
   }
 
   /**
-   * Call it when a request begins, before anything else handles it. Returns false if an earlier request of the
-   * connection has no answer yet: then this one must not be handled, and its response is never sent.
+   * Call it when a request begins, before anything else handles it. Returns false if an earlier request of
+   * the connection has no answer yet: then this one must not be handled, and its response is never sent.
    */
   begin({ headers }: IncomingMessage, response: ServerResponse): boolean {
     if (this.#response !== undefined || this.#isPipelined) {
@@ -133,9 +133,10 @@ export class RequestGate extends Duplex {
   }
 
   /**
-   * Ends the connection after what is written. A pipelining peer may still be sending: to close the connection
-   * with bytes unread would reset it, and the peer would lose its answer. So they are read and dropped, within a
-   * bound, until the peer closes the connection too, or is disconnected like one that leaves an answer unread.
+   * Ends the connection after what is written. A pipelining peer may still be sending: to close the
+   * connection with bytes unread would reset it, and the peer would lose its answer. So they are read and
+   * dropped, within a bound, until the peer closes the connection too, or is disconnected like one that
+   * leaves an answer unread.
    */
   destroySoon(): void {
     if (this.#isPipelined) this.end();
@@ -171,8 +172,8 @@ export class RequestGate extends Duplex {
   }
 
   /**
-   * Whether the parser reads what is passed on before `push` returns. It does not while it has to read the rest of
-   * a body that was answered unread: such a connection serves no other request.
+   * Whether the parser reads what is passed on before `push` returns. It does not while it has to read the
+   * rest of a body that was answered unread: such a connection serves no other request.
    */
   #isReadAtOnce(): boolean {
     return this.readableLength === 0 && this.readableFlowing === true;

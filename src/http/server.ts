@@ -29,8 +29,8 @@ export interface TlsContext {
 }
 
 /*
- * Monitoring, a back end and people need few connections. Reading the metrics takes milliseconds: more connections must
- * not take that time from the callbacks.
+ * Monitoring, a back end and people need few connections. Reading the metrics takes milliseconds: more
+ * connections must not take that time from the callbacks.
  */
 const OPS_CONNECTIONS = 256;
 const OPS_CONNECTIONS_PER_ADDRESS = 64;

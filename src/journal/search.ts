@@ -24,7 +24,9 @@ export interface EntryFilter {
   readonly type?: JournalType | undefined;
   readonly verdict?: 'SUCCESS' | 'FAILURE' | undefined;
   readonly code?: string | undefined;
-  /** The rule that refused: a policy (`p`), a kind of rule (`p/amount-limit`) or a rule (`p/amount-limit#1`). */
+  /**
+   * The rule that refused: a policy (`p`), a kind of rule (`p/amount-limit`) or a rule (`p/amount-limit#1`).
+   */
   readonly rule?: string | undefined;
   /** `userId` of a payment. */
   readonly user?: string | undefined;
@@ -199,8 +201,8 @@ function hasAddress(
 const WRITTEN_AS_IT_IS = /^[\w .@:+-]+$/;
 
 /**
- * False if no value in the text is the wanted one, which is faster to find out than by reading the text. A character
- * may also be written as an escape, such as `\u0031`.
+ * False if no value in the text is the wanted one, which is faster to find out than by reading the text. A
+ * character may also be written as an escape, such as `\u0031`.
  */
 function mayContain(json: string, wanted: string | undefined): boolean {
   if (wanted === undefined || !WRITTEN_AS_IT_IS.test(wanted)) return true;
@@ -212,7 +214,9 @@ function outputsOf(written: unknown): z.output<typeof outputsShape> {
   return outputsShape.safeParse(outputs).data ?? [];
 }
 
-/** The body of an entry's callback, or what was in its envelope. Undefined for an entry without a callback. */
+/**
+ * The body of an entry's callback, or what was in its envelope. Undefined for an entry without a callback.
+ */
 export function bodyText(detail: string): string | undefined {
   const text = keptText(detail);
   if (text !== undefined) return text;

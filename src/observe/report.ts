@@ -4,7 +4,7 @@ export type Step = (typeof steps)[number];
 
 /** The names in a callback whose sender was not authenticated, cut to a length for the log. */
 export interface UnverifiedNames {
-  /** The source of the settings whose keys or credentials were tried; undefined if there is none. */
+  /** The source whose keys or credentials were tried; undefined if the callback names no source. */
   readonly source: string | undefined;
   readonly appKey: string | undefined;
   /** Its `appOrderId` or `request_id`. */

@@ -10,8 +10,8 @@ import type { Grammar } from '../values/members.ts';
 import { BASE64, type Part, part } from './schemas.ts';
 
 /*
- * The JSON Schemas of callbacks, from the tables with which they are parsed. A number may stand for a text if it
- * is a plain integer, and a member that is null counts as missing.
+ * The JSON Schemas of callbacks, from the tables with which they are parsed. A number may stand for a text if
+ * it is a plain integer, and a member that is null counts as missing.
  */
 
 /** A text of at least one character. */

@@ -44,9 +44,9 @@ const ENTRIES_MAX = 1000;
 const ATTEMPTS_MAX = 5;
 
 /**
- * Releases an approval. What it reserved in limits is given back, and every later callback about it is refused
- * with RELEASED. Throws NOT_FOUND for a subject that was never decided, RELEASE_REFUSED for one that can't be
- * released, ORDER_INVALID for an unknown source, and USAGE.
+ * Releases an approval. What it reserved in limits is given back, and every later callback about it is
+ * refused with RELEASED. Throws NOT_FOUND for a subject that was never decided, RELEASE_REFUSED for one that
+ * can't be released, ORDER_INVALID for an unknown source, and USAGE.
  */
 export async function releaseApproval(
   store: ReleasingStore,

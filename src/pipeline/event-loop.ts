@@ -35,8 +35,8 @@ export function nextCapacity(capacity: number, lagMs: number, answerTimeoutMs: n
  * before the immediate was set. But Node accepts only one connection a turn. So new connections may wait for
  * many turns, until a turn has accepted none: that turn found none waiting.
  *
- * `threadsWaitMs`: how long work for callbacks has waited for other threads, whose load the event loop doesn't
- * notice. A long wait lowers the capacity like a long pause.
+ * `threadsWaitMs`: how long work for callbacks has waited for other threads, whose load the event loop
+ * doesn't notice. A long wait lowers the capacity like a long pause.
  */
 export function measureEventLoop(
   nowMs: () => number,

@@ -3,8 +3,8 @@ export interface PlatformCode {
   readonly meaning: string;
   readonly fix: string;
   /**
-   * The code doesn't say that nothing was done: the platform gave up, the order exists from an earlier request,
-   * or the code is not documented. The outcome of a payment is then unknown.
+   * The code doesn't say that nothing was done: the platform gave up, the order exists from an earlier
+   * request, or the code is not documented. The outcome of a payment is then unknown.
    */
   readonly doubtful?: true;
 }

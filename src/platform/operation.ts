@@ -59,8 +59,8 @@ export interface Paging<D, R> {
   /** The number of records on all pages. Absent if the answer doesn't contain it. */
   count?(data: D): number;
   /**
-   * How many records there are at least on all pages, if the answer has no count of them. It doesn't say which
-   * page is the last one.
+   * How many records there are at least on all pages, if the answer has no count of them. It doesn't say
+   * which page is the last one.
    */
   least?(data: D): number;
   /** Identifies a record on all pages. Without it, equal records can be several. */

@@ -46,7 +46,9 @@ export type Opened =
 /** Blocks of 245 bytes in an answer: 16 MiB of base64 have about 49,000. */
 const ANSWER_BLOCKS_MAX = 65_536;
 
-/** Reads the keys. Throws KEY_UNREADABLE, or USAGE for an empty secret or appKey, or if Node can't decrypt. */
+/**
+ * Reads the keys. Throws KEY_UNREADABLE, or USAGE for an empty secret or appKey, or if Node can't decrypt.
+ */
 export function createProtection(credentials: PlatformCredentials): Protection {
   if (credentials.appKey === '') throw missing('appKey');
   return credentials.scheme === 'md5' ? flatProtection(credentials) : envelopeProtection(credentials);

@@ -256,8 +256,8 @@ function compileEach(
 }
 
 /**
- * A policy with its compiled rules. A rule with a fault is left out, and the fault goes to `problems`. What is
- * valid, but hardly meant, goes to `doubts`.
+ * A policy with its compiled rules. A rule with a fault is left out, and the fault goes to `problems`. What
+ * is valid, but hardly meant, goes to `doubts`.
  */
 export function compilePolicy(
   document: PolicyDocument,
@@ -454,8 +454,8 @@ function doubtfulAmounts(rule: Rule, parameters: Json): readonly (readonly [path
 
 /**
  * Reports two rules that would both reserve in one counter. Rules of different alternatives may share one,
- * because only one of these reserves. Limits should say so by naming their counter: people may expect a count for
- * each alternative.
+ * because only one of these reserves. Limits should say so by naming their counter: people may expect a count
+ * for each alternative.
  */
 function checkCounter(
   { counter, sharedCounter, countsMs }: Check,

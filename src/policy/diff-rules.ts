@@ -19,7 +19,10 @@ export interface WrittenRule {
   readonly kind: string;
   readonly mode: 'enforce' | 'observe';
   readonly parameters: JsonObject;
-  /** Present if its counter, or the values that it knows, are new and those of another rule of its kind are gone. */
+  /**
+   * Present if its counter, or the values that it knows, are new and those of another rule of its kind are
+   * gone.
+   */
   readonly newCount?: NewCount | undefined;
 }
 
@@ -28,7 +31,9 @@ export interface NewCount {
   /** Undefined for a lock-out, which counts refusals, and for a rule that only knows values. */
   readonly max: Json | undefined;
   readonly window: Json | undefined;
-  /** Present if the store still has the counter, from an earlier revision. It lacks what was approved since. */
+  /**
+   * Present if the store still has the counter, from an earlier revision. It lacks what was approved since.
+   */
   readonly goesOn: EarlierCount | undefined;
   /** Whether it counts, and not only knows values. */
   readonly counts: boolean;
@@ -76,9 +81,9 @@ export function ruleLoosens(change: RuleChange): boolean {
 }
 
 /**
- * The changes of the rules of a policy, with or without `movements`: first the rules in `after`, in their order, then the removed rules. Rules
- * are matched by kind and similarity. A change of their order alone changes no verdict, only which reason
- * comes first.
+ * The changes of the rules of a policy, with or without `movements`: first the rules in `after`, in their
+ * order, then the removed rules. Rules are matched by kind and similarity. A change of their order alone
+ * changes no verdict, only which reason comes first.
  */
 export function diffRules(
   before: readonly WrittenRule[],
@@ -156,8 +161,8 @@ interface PolicyOfRule {
 }
 
 /**
- * The direction of a rule that begins to decide (`stricter`), or ceases to. With movements, one that names calls
- * also changes what the other rules can read, and so what they refuse.
+ * The direction of a rule that begins to decide (`stricter`), or ceases to. With movements, one that names
+ * calls also changes what the other rules can read, and so what they refuse.
  */
 const directionOfRule = (
   direction: 'stricter' | 'looser',
@@ -319,8 +324,8 @@ export function diffValues(
 }
 
 /**
- * The directions of the parameters of an enforcing rule: of its bounds and of the values that it lists, as the
- * rule declares them. The direction of any other parameter is unclear.
+ * The directions of the parameters of an enforcing rule: of its bounds and of the values that it lists, as
+ * the rule declares them. The direction of any other parameter is unclear.
  */
 function directionOfParameters(was: WrittenRule, rule: WrittenRule): DirectionOf {
   const { kind } = rule;

@@ -25,8 +25,8 @@ export interface ReleaseDiff {
   /** True if nothing differs. */
   readonly same: boolean;
   /**
-   * The names of all changes that may approve what was refused before, such as `payments/amount-limit#1`. Every
-   * other change is proven not to.
+   * The names of all changes that may approve what was refused before, such as `payments/amount-limit#1`.
+   * Every other change is proven not to.
    */
   readonly loosens: readonly string[];
   /** By name. */
@@ -246,7 +246,9 @@ function scopeDirection(policy: string, { before, after }: Sides): Direction {
   return directionOfScope(was, is, { before: others, after: othersNow });
 }
 
-/** Whether an entry of a policy covers each callback that it passes, out of those that the policy applies to. */
+/**
+ * Whether an entry of a policy covers each callback that it passes, out of those that the policy applies to.
+ */
 function coversWhatItPasses(entry: CompiledEntry): boolean {
   const { when, mode } = entry;
   if (mode !== 'enforce' || when.texts.size > 0 || when.conditions.length > 0) return false;
@@ -281,8 +283,8 @@ const directionOfMember: DirectionOf = (name, _, after) => {
 };
 
 /**
- * The rules whose counter is new, with the counter, if the counter of another rule of their kind is gone: that of the
- * rule before its change, or of its policy before its renaming.
+ * The rules whose counter is new, with the counter, if the counter of another rule of their kind is gone:
+ * that of the rule before its change, or of its policy before its renaming.
  */
 const newCountsIn = (
   before: readonly CompiledPolicy[],

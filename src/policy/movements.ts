@@ -29,8 +29,8 @@ export interface MovementReader {
 
 /**
  * Reads the movements of transactions: native coins, and the tokens that the call data moves. It can read the
- * ERC-20 methods of the contracts in the asset table, and the calls that `allowed` names. These must be judged:
- * see {@link judgedCalls}.
+ * ERC-20 methods of the contracts in the asset table, and the calls that `allowed` names. These must be
+ * judged: see {@link judgedCalls}.
  */
 export function createMovementReader(
   allowed: readonly AllowedTransactions[],
@@ -57,8 +57,8 @@ export function createMovementReader(
 }
 
 /**
- * The methods of tokens that the policy's own ABI defines, as `METHOD of SYMBOL`. What they move of the token is
- * not known, and does not count.
+ * The methods of tokens that the policy's own ABI defines, as `METHOD of SYMBOL`. What they move of the token
+ * is not known, and does not count.
  */
 export function uncountedMethods(
   allowed: readonly AllowedTransactions[],
@@ -109,7 +109,9 @@ export function withMovements(callback: Callback, reader: MovementReader | undef
     : { ...callback, movements: reader.read(callback) };
 }
 
-/** A movement for people and programs outside: amounts are plain decimals, and what is not known is left out. */
+/**
+ * A movement for people and programs outside: amounts are plain decimals, and what is not known is left out.
+ */
 export interface MovementText {
   readonly type: Movement['type'];
   readonly symbol?: string;
@@ -294,8 +296,8 @@ class MovementList {
   }
 
   /**
-   * What calls may bring to the wrappers that make them, once for each: a call of a method of which nothing is
-   * known but its coins, and coins for a contract that may give tokens for them.
+   * What calls may bring to the wrappers that make them, once for each: a call of a method of which nothing
+   * is known but its coins, and coins for a contract that may give tokens for them.
    */
   #addReturns(calls: readonly ReadCall[]): void {
     const callers = calls
@@ -340,8 +342,9 @@ class MovementList {
 }
 
 /**
- * What wrappers get and send. A call that may fail is a part of the transaction that takes effect or not, with all
- * calls in it. What a wrapper sends is not with it anymore only if the part in which it got it includes the sending.
+ * What wrappers get and send. A call that may fail is a part of the transaction that takes effect or not,
+ * with all calls in it. What a wrapper sends is not with it anymore only if the part in which it got it
+ * includes the sending.
  */
 class WrapperCoins {
   /** The part around each part; the first is the transaction. */

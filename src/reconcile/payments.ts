@@ -55,8 +55,8 @@ export async function reconcilePayments(parts: PaymentParts): Promise<SourceResu
 }
 
 /**
- * What the day before had in its bill, and is not approved on this day: a settle time can reach over a day that
- * is short because the zone's clocks change on it.
+ * What the day before had in its bill, and is not approved on this day: a settle time can reach over a day
+ * that is short because the zone's clocks change on it.
  */
 function stillAhead(parts: PaymentParts, journal: SourceJournal): string[] {
   return [...parts.earlier.ahead].filter((name) => {

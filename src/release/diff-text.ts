@@ -28,8 +28,8 @@ export interface PushDiff extends ReleaseDiff {
 }
 
 /**
- * The changes from the revision that is, or was until now, in force to a release, or a sentence that says why they are
- * not known. Even then a push must be possible, because it may repair the store.
+ * The changes from the revision that is, or was until now, in force to a release, or a sentence that says why
+ * they are not known. Even then a push must be possible, because it may repair the store.
  */
 export async function diffFrom(
   store: DiffedStore,

@@ -66,8 +66,9 @@ function readBy(rules: readonly CompiledRule[], list: string, written: string): 
 // ---- a list that does not exist ----
 
 /**
- * The sources whose list a change may reach: those that have it, and those for which a policy in force names it. With
- * `create`, all of them. Throws NOT_FOUND if there is none: a misspelt name must not make a list that nothing reads.
+ * The sources whose list a change may reach: those that have it, and those for which a policy in force names
+ * it. With `create`, all of them. Throws NOT_FOUND if there is none: a misspelt name must not make a list
+ * that nothing reads.
  */
 export async function sourcesToFill(
   store: Pick<Store, 'lists'>,
@@ -112,8 +113,8 @@ export interface UnmatchedValues {
 const UNMATCHED_SHOWN = 3;
 
 /**
- * The values in the store that `list add` would refuse if the release were in force: those of lists that were filled
- * before their policy. Such a value denies nobody.
+ * The values in the store that `list add` would refuse if the release were in force: those of lists that were
+ * filled before their policy. Such a value denies nobody.
  */
 export async function unmatchedValues(
   store: Pick<Store, 'lists' | 'listEntries'>,
@@ -141,7 +142,10 @@ export async function unmatchedValues(
   return unmatched;
 }
 
-/** Also a value that the list keeps in a form that no rule looks up, such as a user id with zeros at its beginning. */
+/**
+ * Also a value that the list keeps in a form that no rule looks up, such as a user id with zeros at its
+ * beginning.
+ */
 function whyUnmatched(value: string, read: ListedRead): string | undefined {
   if (!read.ok) return read.because;
   const isFound = [...read.texts, ...read.texts.flatMap(storedEntries)].includes(value);

@@ -10,8 +10,8 @@ import { type Content, contentIn } from './content.ts';
 import { shortRevision } from './push.ts';
 
 /*
- * From which revision the files of a directory come. A push from the command line notes it in a hidden folder beside
- * them, for each store. A directory without a note is compared with earlier revisions.
+ * From which revision the files of a directory come. A push from the command line notes it in a hidden folder
+ * beside them, for each store. A directory without a note is compared with earlier revisions.
  */
 
 const FOLDER = '.countersign';
@@ -65,7 +65,10 @@ export interface Stale {
   readonly push: HistoryEntry | undefined;
 }
 
-/** Whether the files come from an earlier revision than the one in force. Undefined if they don't, as far as is known. */
+/**
+ * Whether the files come from an earlier revision than the one in force. Undefined if they don't, as far as
+ * is known.
+ */
 export async function staleFiles(
   store: Pick<Store, 'document' | 'history'>,
   origin: Origin,

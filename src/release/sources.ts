@@ -25,8 +25,8 @@ const shape = z.array(z.strictObject({ name: z.string(), text: z.string() }));
 const KEPT_MAX_CHARACTERS = 4_194_304;
 
 /**
- * The files of a directory in the form in which a store keeps them. Undefined if they are too large, or if one can't be
- * read: a push must be possible without them.
+ * The files of a directory in the form in which a store keeps them. Undefined if they are too large, or if
+ * one can't be read: a push must be possible without them.
  */
 export async function keptFiles(directory: string, document: string): Promise<string | undefined> {
   try {

@@ -15,7 +15,10 @@ export interface SimulationRequest {
   readonly body: string;
   /** Set over those of the body, by their names on the wire or in policies. */
   readonly members: Readonly<Record<string, string>>;
-  /** By default true: services and modules are asked, and told that it is a simulation. Otherwise rules refuse. */
+  /**
+   * By default true: services and modules are asked, and told that it is a simulation. Otherwise rules
+   * refuse.
+   */
   readonly askPlugins?: boolean | undefined;
 }
 
@@ -25,8 +28,8 @@ export interface SimulatorParts extends SimulationParts {
 }
 
 /**
- * Says what a callback would be answered now: see simulateLive. `person` is who asks. Throws USAGE, ORDER_INVALID and
- * BUSY.
+ * Says what a callback would be answered now: see simulateLive. `person` is who asks. Throws USAGE,
+ * ORDER_INVALID and BUSY.
  */
 export type Simulate = (request: SimulationRequest, person: string) => Promise<LiveSimulation>;
 

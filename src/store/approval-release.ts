@@ -24,7 +24,10 @@ export function assertRelease({ message, by }: { readonly message: string; reado
 
 // ---- what a release gives back ----
 
-/** An amount that a subject has reserved, and the rule that counts it; without names if the journal names none. */
+/**
+ * An amount that a subject has reserved, and the rule that counts it; without names if the journal names
+ * none.
+ */
 export interface ReservedAmount {
   readonly key: string;
   readonly amount: Amount;
@@ -34,8 +37,8 @@ export interface ReservedAmount {
 }
 
 /**
- * A reservation that can't be given back, and therefore counts until its window ends: it is of a counter of values,
- * which other approvals may count as well, or the counter has lost the amount.
+ * A reservation that can't be given back, and therefore counts until its window ends: it is of a counter of
+ * values, which other approvals may count as well, or the counter has lost the amount.
  */
 export interface KeptReservation {
   readonly key: string;
@@ -48,8 +51,8 @@ export interface ReleasePlan {
 }
 
 /**
- * What can be given back of what a subject has reserved, as far as it still counts. `approvals` are the entries with
- * SUCCESS about the subject, newest first: they name the rules.
+ * What can be given back of what a subject has reserved, as far as it still counts. `approvals` are the
+ * entries with SUCCESS about the subject, newest first: they name the rules.
  */
 export function planRelease(
   { nowMs, reserved }: Pick<SubjectState, 'nowMs' | 'reserved'>,

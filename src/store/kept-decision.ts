@@ -8,9 +8,9 @@ import { formatAmount } from '../values/amount.ts';
 import { VERSION } from '../values/version.ts';
 
 /*
- * The journal keeps what was known when a decision was made, and not what evaluation said about it. Evaluation
- * is a pure function, so the proposal is computed again when somebody reads the entry. docs/journal.md
- * describes the stored form.
+ * The journal keeps what was known when a decision was made, and not what evaluation said about it.
+ * Evaluation is a pure function, so the proposal is computed again when somebody reads the entry.
+ * docs/journal.md describes the stored form.
  */
 
 /** How a callback arrived, and who sent it. */
@@ -153,7 +153,10 @@ export function readKept(detail: string): Kept | undefined {
   return data && { ...data, body: detail.slice(end + 1) };
 }
 
-/** The body of the callback, or what was in its envelope. Undefined if {@link keptDecision} did not write the detail. */
+/**
+ * The body of the callback, or what was in its envelope. Undefined if {@link keptDecision} did not write the
+ * detail.
+ */
 export function keptText(detail: string): string | undefined {
   if (!isKeptDecision(detail)) return undefined;
   const end = detail.indexOf('\n');

@@ -62,8 +62,8 @@ export interface StoreHealth {
 export interface Decisions {
   settle(request: SettleRequest): Promise<SettleResult>;
   /**
-   * What `settle` would return now, in one step that only reads: nothing is reserved, counted or journalled. It
-   * makes no promise about a later `settle`. The detail of the request is not needed.
+   * What `settle` would return now, in one step that only reads: nothing is reserved, counted or journalled.
+   * It makes no promise about a later `settle`. The detail of the request is not needed.
    */
   preview(request: SettleRequest): Promise<SettlePreview>;
   recordNotification(request: NotificationRequest): Promise<NotificationResult>;
@@ -84,8 +84,8 @@ export interface SettleRequest {
    */
   readonly scheme: string;
   /**
-   * JSON for the journal: the body, who was authenticated and how, and all that the evaluation depended on. See
-   * kept-decision.ts.
+   * JSON for the journal: the body, who was authenticated and how, and all that the evaluation depended on.
+   * See kept-decision.ts.
    */
   readonly detail: string;
 }
@@ -120,10 +120,10 @@ export type DecisionCode =
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *
- * Every approval counts in the windows in which it is given, and a subject counts once in a window: its latest
- * approval moves to now what the subject has reserved in the counters of its claims, and replaces the amounts. The
- * counters that it does not claim stay as they are, such as those of an alternative that is not taken any more, or of
- * a calendar period that has ended.
+ * Every approval counts in the windows in which it is given, and a subject counts once in a window: its
+ * latest approval moves to now what the subject has reserved in the counters of its claims, and replaces the
+ * amounts. The counters that it does not claim stay as they are, such as those of an alternative that is not
+ * taken any more, or of a calendar period that has ended.
  *
  * Each speed-up is a question of its own. Its name ends with the number of txids that the subject has then.
  */
@@ -309,7 +309,10 @@ export interface Push {
   readonly revision: string;
   /** The release in its canonical JSON, whose SHA-256 is the revision. */
   readonly document: string;
-  /** The files that it was compiled from, with comments and tests, as `document` returns them under {@link filesOf}. */
+  /**
+   * The files that it was compiled from, with comments and tests, as `document` returns them under {@link
+   * filesOf}.
+   */
   readonly files?: string;
   /** The revision that the push was compared with. The push fails if another one is in force by then. */
   readonly expected: string;
@@ -317,7 +320,9 @@ export interface Push {
   readonly message: string;
 }
 
-/** The name under which `document` returns the files of a revision; those of its latest push that had some. */
+/**
+ * The name under which `document` returns the files of a revision; those of its latest push that had some.
+ */
 export const filesOf = (revision: string): string => `${revision}:files`;
 
 export interface HistoryEntry {
@@ -484,8 +489,9 @@ export interface Lockouts {
   /** Those that stand, in any order, with bounded memory. */
   lockouts(source: string): AsyncIterable<Lockout>;
   /**
-   * Lifts a lock-out, in one atomic step with one journal entry of type `lockout`, whose detail is JSON: change
-   * (`lift`), by, message, lockout. Its refusals no longer count. Throws NOT_FOUND if the key is not locked out.
+   * Lifts a lock-out, in one atomic step with one journal entry of type `lockout`, whose detail is JSON:
+   * change (`lift`), by, message, lockout. Its refusals no longer count. Throws NOT_FOUND if the key is not
+   * locked out.
    */
   liftLockout(lift: {
     readonly source: string;
@@ -507,8 +513,9 @@ export interface CountedBucket {
 
 export interface Counts {
   /**
-   * The buckets of each counter, oldest first, for people: settle reads counters by itself. They include those that
-   * no longer count and are not deleted yet. A counter that was never used has none. `keys`: those of window claims.
+   * The buckets of each counter, oldest first, for people: settle reads counters by itself. They include
+   * those that no longer count and are not deleted yet. A counter that was never used has none. `keys`: those
+   * of window claims.
    */
   buckets(source: string, keys: readonly string[]): Promise<readonly (readonly CountedBucket[])[]>;
 }
@@ -529,8 +536,8 @@ export interface PriceHistoryEntry extends PriceChange {
 }
 
 /**
- * At most `limit` changes, 1 to 1000: with `after`, those after a version, oldest first; with `before`, those before a
- * version, newest first. Versions increase, but not always by one.
+ * At most `limit` changes, 1 to 1000: with `after`, those after a version, oldest first; with `before`, those
+ * before a version, newest first. Versions increase, but not always by one.
  */
 export type PriceHistoryQuery = { readonly limit: number } & (
   | { readonly after: number; readonly before?: undefined }
@@ -604,9 +611,9 @@ export interface AccessRecord {
 export interface Access {
   access(id: string): Promise<AccessRecord | undefined>;
   /**
-   * Writes the record, or deletes it without `value`, if it is still at the version `expected` (0: there is no
-   * record). Resolves with whether it was; otherwise nothing is written. `keepMs`: how long it is kept; 0: for
-   * ever.
+   * Writes the record, or deletes it without `value`, if it is still at the version `expected` (0: there is
+   * no record). Resolves with whether it was; otherwise nothing is written. `keepMs`: how long it is kept; 0:
+   * for ever.
    */
   changeAccess(change: {
     readonly id: string;
@@ -649,7 +656,10 @@ export const JOURNAL_TYPES = [
   'lockout',
   /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
-  /** Old entries were moved to the archive, or it was verified. The detail is JSON: see src/archive/records.ts. */
+  /**
+   * Old entries were moved to the archive, or it was verified. The detail is JSON: see
+   * src/archive/records.ts.
+   */
   'archive',
 ] as const;
 
@@ -692,8 +702,8 @@ export interface JournalQuery {
   readonly subject?: string;
   readonly newestFirst?: boolean;
   /**
-   * Whether entries come with the results of their claims, and decisions with their explanation, which is computed
-   * from what was kept. Default true.
+   * Whether entries come with the results of their claims, and decisions with their explanation, which is
+   * computed from what was kept. Default true.
    */
   readonly explained?: boolean;
   /** The most entries to return: 1 to 1000. */

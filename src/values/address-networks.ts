@@ -19,8 +19,8 @@ const WITH_PORT = /^(?:\[([^\]]+)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/;
 
 /**
  * The address alone: without the port and the brackets that some gateways write into X-Forwarded-For
- * (`203.0.113.7:41022`, `[2001:db8::7]:443`), and an IPv4 address without its IPv6 prefix. What is no address is
- * returned unchanged.
+ * (`203.0.113.7:41022`, `[2001:db8::7]:443`), and an IPv4 address without its IPv6 prefix. What is no address
+ * is returned unchanged.
  */
 export function hostOf(text: string): string {
   const [, bracketed, short] = WITH_PORT.exec(text.trim()) ?? [];
@@ -32,8 +32,8 @@ export function hostOf(text: string): string {
 const MAPPED = /^::ffff:(?=\d)/i;
 
 /**
- * The one form of an IPv4 address, or an IPv6 address. A text that is not an address is returned unchanged, up
- * to 64 characters. Every callback asks this several times, and ipaddr.js takes 2 to 6 microseconds.
+ * The one form of an IPv4 address, or an IPv6 address. A text that is not an address is returned unchanged,
+ * up to 64 characters. Every callback asks this several times, and ipaddr.js takes 2 to 6 microseconds.
  */
 export function parseAddress(address: string): string | ipaddr.IPv6 {
   const text = address.slice(0, ADDRESS_CHARACTERS);

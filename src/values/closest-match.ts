@@ -6,8 +6,8 @@ const BEGINNING_LENGTH = 3;
 
 /**
  * The candidate that `word` is probably a misspelling of, for "did you mean". It differs by at most one edit
- * for each three letters, rounded up, and by at most three edits: by two for a word of four letters. If none does, it
- * is the longest that the word begins with: `max` for `maximum`.
+ * for each three letters, rounded up, and by at most three edits: by two for a word of four letters. If none
+ * does, it is the longest that the word begins with: `max` for `maximum`.
  */
 export function closestMatch(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > MAX_LENGTH) return undefined;

@@ -64,7 +64,9 @@ const damages: readonly { readonly text: string; readonly undo: (text: string) =
   },
 ];
 
-/** What has damaged a text on the way: `isWhole` is true once that is undone. Undefined if nothing is known. */
+/**
+ * What has damaged a text on the way: `isWhole` is true once that is undone. Undefined if nothing is known.
+ */
 export function damageIn(text: string, isWhole: (text: string) => boolean): string | undefined {
   const found: string[] = [];
   let repaired = text;

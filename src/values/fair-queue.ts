@@ -4,15 +4,15 @@ import { CountersignError } from '../errors.ts';
 /** Runs one piece of work at a time. */
 export interface FairQueue {
   /**
-   * People take turns: somebody with much work waits longer, and not the others. Rejects with BUSY if as much work of
-   * this person waits as may wait, whatever waits of the others.
+   * People take turns: somebody with much work waits longer, and not the others. Rejects with BUSY if as much
+   * work of this person waits as may wait, whatever waits of the others.
    */
   run<T>(person: string, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * `what` names the work in errors. Of each person, `waitingMax` pieces may wait. The number of people is bounded by
- * the settings, and that of requests by the connections.
+ * `what` names the work in errors. Of each person, `waitingMax` pieces may wait. The number of people is
+ * bounded by the settings, and that of requests by the connections.
  */
 export function createFairQueue(what: string, waitingMax: number): FairQueue {
   /** What waits, by person. The first person is the next. */
@@ -28,7 +28,8 @@ export function createFairQueue(what: string, waitingMax: number): FairQueue {
       waiting.delete(person);
       if (others.length > 0) waiting.set(person, others);
       await run?.();
-      // Work may be one long turn of the event loop: whatever else has arrived is handled between two of them.
+      // Work may be one long turn of the event loop: whatever else has arrived is handled between two of
+      // them.
       await setImmediate();
     }
     isRunning = false;

@@ -283,8 +283,8 @@ const calls: readonly (readonly string[])[] = [
   ['reconcile', 'close', '1', '1', '--directory', '.', '--message', 'seen'],
 ];
 /**
- * Those that open none, and those that say more than one fault: each has tests of its own. So have the commands
- * of the sandbox, which open none, and those of the platform, of which only `pay` opens one.
+ * Those that open none, and those that say more than one fault: each has tests of its own. So have the
+ * commands of the sandbox, which open none, and those of the platform, of which only `pay` opens one.
  */
 const others: ReadonlySet<string> = new Set([
   'serve',

@@ -9,8 +9,8 @@ import { systemClock } from '../../src/values/clock.ts';
 import { type TestService, type TestServiceOptions, startTestService } from '../service.ts';
 
 /**
- * A service, and a console in the process of the test. Each request names its person by a header, in place of a
- * sign-in.
+ * A service, and a console in the process of the test. Each request names its person by a header, in place of
+ * a sign-in.
  */
 export interface TestConsole extends Omit<TestService, 'ops'> {
   /** Where the console is, in place of the ops port of the service. */

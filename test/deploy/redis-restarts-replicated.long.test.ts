@@ -19,8 +19,8 @@ import {
 } from './shipped-redis.ts';
 
 /*
- * What restarts and a failover of replicated Redis keep, with the files of deploy/ as they are shipped and with what the service itself
- * writes.
+ * What restarts and a failover of replicated Redis keep, with the files of deploy/ as they are shipped and
+ * with what the service itself writes.
  */
 
 const SLOW_MS = 240_000;
@@ -49,7 +49,9 @@ async function startReplicated(
   return nodes;
 }
 
-/** Both replicas follow, and each node has an append-only file: a replica writes its own after it has copied. */
+/**
+ * Both replicas follow, and each node has an append-only file: a replica writes its own after it has copied.
+ */
 function inSync(primary: ShippedRedis, nodes: readonly ShippedRedis[]): Promise<true> {
   return eventually('two replicas are in sync, with a complete file', async () => {
     const info = String(await primary.ask('INFO', 'replication').catch(() => ''));

@@ -22,8 +22,8 @@ import {
 } from './shipped-redis.ts';
 
 /*
- * What a restart of Redis keeps, with the files of deploy/ as they are shipped and with what the service itself
- * writes.
+ * What a restart of Redis keeps, with the files of deploy/ as they are shipped and with what the service
+ * itself writes.
  */
 
 const SLOW_MS = 240_000;

@@ -64,8 +64,8 @@ const NAMES = Object.keys(REQUESTS);
 const isAnswered = (name: string): boolean => REQUESTS[name]?.answer !== '';
 
 /**
- * Sends the parts as segments of their own, and returns the answers until the service closes the connection, or
- * until there are enough.
+ * Sends the parts as segments of their own, and returns the answers until the service closes the connection,
+ * or until there are enough.
  */
 async function answersTo(
   service: Pick<TestService, 'url'>,

@@ -28,8 +28,8 @@ import {
 } from './value-model.ts';
 
 /*
- * Value is conserved: what an address gains by a transaction is at least counted as moving to it. Only the sender
- * and the accounts that a policy names are ours.
+ * Value is conserved: what an address gains by a transaction is at least counted as moving to it. Only the
+ * sender and the accounts that a policy names are ours.
  */
 
 const DECIMALS = { [USDT]: 6, [DAI]: 18, [WETH]: 18, [COINS]: 18 } as const;

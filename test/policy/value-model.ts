@@ -1,9 +1,9 @@
 import { encodeFunctionData, encodePacked, parseAbi } from 'viem/utils';
 
 /*
- * What transactions do to balances, as far as the contracts of these tests go: each call is written as data and
- * is also carried out. It shares no code with the service, and its only source is what the contracts do on the
- * chain.
+ * What transactions do to balances, as far as the contracts of these tests go: each call is written as data
+ * and is also carried out. It shares no code with the service, and its only source is what the contracts do
+ * on the chain.
  */
 
 export type Hex = `0x${string}`;

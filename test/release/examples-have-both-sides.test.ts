@@ -59,7 +59,9 @@ const WITHOUT_EFFECT: Readonly<Record<string, Readonly<Record<string, string>>>>
 };
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
-/** A rolling window is counted in 60 parts and may last one of them longer, so its end is tested less exactly. */
+/**
+ * A rolling window is counted in 60 parts and may last one of them longer, so its end is tested less exactly.
+ */
 const WINDOW_STEPS = 30;
 const MINUTES_A_DAY = 1440;
 
@@ -99,7 +101,9 @@ it('a number, a share, a duration and hours are changed by the smallest step tha
   expect(stepsFrom('USDT1742', 'symbol')).toEqual([]);
 });
 
-/** Whether a callback gets another verdict than a test expects. Reasons don't count: they quote the policy. */
+/**
+ * Whether a callback gets another verdict than a test expects. Reasons don't count: they quote the policy.
+ */
 function failsAny(tests: readonly PolicyTest[], release: Release): boolean {
   return tests.some((test) =>
     runTests(release, [test]).tests.some(({ callbacks }) =>
@@ -165,8 +169,8 @@ function nameAt(place: readonly string[]): string {
 }
 
 /**
- * A step up and a step down from a text, and none if it has no edge. The first alternative that a policy accepts
- * is the step: an amount has fractions, and a count has none.
+ * A step up and a step down from a text, and none if it has no edge. The first alternative that a policy
+ * accepts is the step: an amount has fractions, and a count has none.
  */
 function stepsFrom(text: string, name: string): readonly (readonly string[])[] {
   const durationMillis = durationMs(text, WINDOW_MAX_MS);

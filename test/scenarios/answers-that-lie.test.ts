@@ -22,8 +22,8 @@ import {
 import { serviceHere } from './running.ts';
 
 /*
- * The platform answers with something else than what it did. The client and the command must end with an error
- * that says which operation it was and what to do, and must never give a part of what they read.
+ * The platform answers with something else than what it did. The client and the command must end with an
+ * error that says which operation it was and what to do, and must never give a part of what they read.
  */
 
 const clock = (): number => NOW_MS;

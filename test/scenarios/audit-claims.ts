@@ -8,8 +8,8 @@ import { type Amount, formatAmount } from '../../src/values/amount.ts';
 import { amountOf, valueOf } from './model-rules.ts';
 
 /*
- * An auditor: reads nothing but journals and the history of prices, and works out anew whether each approval was
- * right by what had happened before it.
+ * An auditor: reads nothing but journals and the history of prices, and works out anew whether each approval
+ * was right by what had happened before it.
  */
 
 interface AnnouncedOrder {
@@ -22,7 +22,9 @@ interface Reserved {
   readonly atMs: number;
   readonly source: string;
   readonly subject: string;
-  /** The places in the journal of the entry that reserved it, and of the one that moved it or gave it back. */
+  /**
+   * The places in the journal of the entry that reserved it, and of the one that moved it or gave it back.
+   */
   readonly from: number;
   until: number;
   readonly claim: WindowClaim;
@@ -75,8 +77,8 @@ interface Approval {
 }
 
 /**
- * What is wrong with the approvals in the journal, oldest entry first; a sentence each, none if all is right. The
- * entries may be of several sources: those that count together in the order in which they were settled.
+ * What is wrong with the approvals in the journal, oldest entry first; a sentence each, none if all is right.
+ * The entries may be of several sources: those that count together in the order in which they were settled.
  */
 export function faultsOf(
   journal: readonly JournalEntry[],
@@ -319,8 +321,8 @@ function bookApproval(books: Books, approval: Approval): void {
 }
 
 /**
- * In no window of the exact length, wherever it begins, do the latest approvals of each subject sum to more than the
- * limit of the last one.
+ * In no window of the exact length, wherever it begins, do the latest approvals of each subject sum to more
+ * than the limit of the last one.
  */
 function limitFaults(reserved: SharedBooks['reserved']): readonly string[] {
   return [...reserved].flatMap(([key, all]) => {
@@ -334,7 +336,9 @@ function limitFaults(reserved: SharedBooks['reserved']): readonly string[] {
   });
 }
 
-/** In no window of the exact length were more different values approved than the limit of the last approval. */
+/**
+ * In no window of the exact length were more different values approved than the limit of the last approval.
+ */
 function valuesFaults(counted: SharedBooks['counted']): readonly string[] {
   return [...counted].flatMap(([key, all]) => {
     return all.flatMap(({ atMs, claim: { window, max }, values: own }, at) => {

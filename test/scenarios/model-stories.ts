@@ -157,7 +157,10 @@ const startedByAnother = fc
     return [...first, partner, asks(start), partner, asks(start, prepare)];
   });
 
-/** A little before and after an approval leaves a window of ten minutes, of an hour or of a day, and far from that. */
+/**
+ * A little before and after an approval leaves a window of ten minutes, of an hour or of a day, and far from
+ * that.
+ */
 const EDGES_MS = [
   1,
   300_000,
@@ -174,7 +177,10 @@ const EDGES_MS = [
   24 * HOUR_MS,
 ] as const;
 
-/** Approved, and asked about again when its windows are about to end, and others beside it when they have ended. */
+/**
+ * Approved, and asked about again when its windows are about to end, and others beside it when they have
+ * ended.
+ */
 const askedAgain = fc
   .tuple(
     fc.constantFrom(EVERYDAY, STRICT, GENEROUS, BY_SYMBOL, ALTERNATIVES, TOGETHER),

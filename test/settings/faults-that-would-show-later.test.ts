@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { SHOP, refusalOf, settingsOf } from './written.ts';
 
 /*
- * Values of the right shape that nothing could use: the service would start, and fail when it listens, when it
- * connects, or when somebody signs in.
+ * Values of the right shape that nothing could use: the service would start, and fail when it listens, when
+ * it connects, or when somebody signs in.
  */
 
 const passkeys = (host: string, origin: string): string =>

@@ -9,9 +9,9 @@ import { Recount } from './recount.ts';
 import { START_MS, push } from './requests.ts';
 
 /*
- * In random states of a store, a preview returns what a settle then does, and leaves the store byte for byte as
- * it was. No approval is above a limit, and the counters hold what the latest approval of each subject reserved. A
- * round has a store of its own, and its seed repeats it.
+ * In random states of a store, a preview returns what a settle then does, and leaves the store byte for byte
+ * as it was. No approval is above a limit, and the counters hold what the latest approval of each subject
+ * reserved. A round has a store of its own, and its seed repeats it.
  */
 
 /** An empty store, and all that it keeps. */

@@ -116,7 +116,9 @@ async function unlessMissing(changing: Promise<unknown>): Promise<void> {
 }
 
 const DAY_MS = 24 * HOUR_MS;
-/** Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval. */
+/**
+ * Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval.
+ */
 const STEPS_MS = [
   1,
   1000,

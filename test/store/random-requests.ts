@@ -100,8 +100,8 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
 }
 
 /**
- * A request that was made before, asked again in the windows of now: as it was, or as another question, or with other
- * limits and amounts and in an alternative, as after a push.
+ * A request that was made before, asked again in the windows of now: as it was, or as another question, or
+ * with other limits and amounts and in an alternative, as after a push.
  */
 export function madeAgain(
   random: Random,
@@ -148,8 +148,8 @@ function refusalOf(random: Random, approves: boolean, revision: string) {
 }
 
 /**
- * The claims from an index on, shared among the alternatives of a choice and of a choice in it. The evaluation
- * numbers the claims in this order, too.
+ * The claims from an index on, shared among the alternatives of a choice and of a choice in it. The
+ * evaluation numbers the claims in this order, too.
  */
 function randomChoice(random: Random, claims: readonly Claim[], of: number, depth: number): Choice {
   const rest = claims.slice(of).map(({ result }) => result);

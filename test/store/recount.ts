@@ -7,8 +7,8 @@ import type { ApprovalRelease, SettleRequest, SettleResult, Store } from '../../
 import type { Amount } from '../../src/values/amount.ts';
 
 /*
- * Counts once more what approvals have reserved, from the requests and results of settles alone: of each subject, its
- * latest approval counts.
+ * Counts once more what approvals have reserved, from the requests and results of settles alone: of each
+ * subject, its latest approval counts.
  */
 
 interface Latest {
@@ -24,7 +24,9 @@ export class Recount {
   /** By value, the subject that had it first, of those that only count new ones. */
   readonly #firsts = new Map<string, string>();
 
-  /** Throws if an approval is above a limit, or a counter of the request counts anything else than it should. */
+  /**
+   * Throws if an approval is above a limit, or a counter of the request counts anything else than it should.
+   */
   async check(store: Store, asked: SettleRequest, result: SettleResult): Promise<void> {
     const step = settleStepOf(asked);
     const windows = step.claims.filter((claim) => claim.type === 'window');

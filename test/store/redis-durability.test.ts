@@ -110,7 +110,8 @@ describe('an approval that must be on a replica', () => {
     await expect.poll(() => primary.ask('XLEN', keys.of('shop').journal)).toBe(400);
     resumeAll(replicas);
     await settled;
-    // One that was under way, and one for each hundred that came meanwhile; one more if it began before the last.
+    // One that was under way, and one for each hundred that came meanwhile; one more if it began before the
+    // last.
     const barriers = (await calls(primary, 'wait')) - before;
     expect(barriers).toBeGreaterThanOrEqual(1);
     expect(barriers).toBeLessThanOrEqual(6);

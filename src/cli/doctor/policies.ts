@@ -81,8 +81,8 @@ async function filesFinding(
 }
 
 /**
- * The callbacks that a release, in force or not, refuses because the settings or the store lack something, and
- * what else is hardly meant under these settings.
+ * The callbacks that a release, in force or not, refuses because the settings or the store lack something,
+ * and what else is hardly meant under these settings.
  */
 export async function checkRelease(
   settings: Settings,

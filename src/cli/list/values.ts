@@ -22,9 +22,9 @@ export interface GivenValues {
 const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEntry(written)] });
 
 /**
- * The values to add to a list. With an asset, each must begin with an address of it, and where no rule in force
- * looks into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID, naming the first
- * invalid value.
+ * The values to add to a list. With an asset, each must begin with an address of it, and where no rule in
+ * force looks into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID,
+ * naming the first invalid value.
  */
 export function addedValues(
   call: Call,
@@ -83,8 +83,8 @@ function withCanonicalAddress(value: string, asset: Asset): string {
 }
 
 /**
- * Throws USAGE unless an entry may have what follows its address: addresses and the symbol of the asset, then a memo
- * if the chain has memos.
+ * Throws USAGE unless an entry may have what follows its address: addresses and the symbol of the asset, then
+ * a memo if the chain has memos.
  */
 function checkRest(value: string, asset: Asset): void {
   const [, ...others] = value.split(' ');

@@ -72,7 +72,7 @@ async function checkEmpty(directory: string): Promise<void> {
   );
 }
 
-/** Throws STORE_CORRUPT for a name that leads out of the directory: names come from whoever pushed. */
+/** Throws STORE_CORRUPT for a name that leads out of the directory: a push could have any names. */
 async function writeFiles(directory: string, files: readonly SourceFile[]): Promise<void> {
   const root = resolve(directory) + sep;
   for (const { name } of files) {

@@ -127,8 +127,8 @@ function reportFreezes(session: Session, frozen: readonly Freeze[]): void {
 }
 
 /**
- * The revision that must be in force for the push. Throws POLICY_CONFLICT if another one is, or, without --expect, if
- * the files come from an earlier one.
+ * The revision that must be in force for the push. Throws POLICY_CONFLICT if another one is, or, without
+ * --expect, if the files come from an earlier one.
  */
 async function checkedExpectation(
   call: Call,

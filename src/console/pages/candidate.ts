@@ -99,8 +99,8 @@ async function filesInForce(
 // ---- what the form says ----
 
 /**
- * The files of the form, in order. Blocks without a name and a text are left out. Throws USAGE for more files than
- * a page can show.
+ * The files of the form, in order. Blocks without a name and a text are left out. Throws USAGE for more files
+ * than a page can show.
  */
 function filesOf(form: URLSearchParams): readonly CandidateFile[] {
   const [names, texts] = [form.getAll('name'), form.getAll('text')];

@@ -315,8 +315,8 @@ const overtaken = (before: ListSummary | undefined, { version }: ListSummary): s
     : ' Somebody else changed the list at the same moment, which the preview did not show. Look at it again.';
 
 /**
- * The values as they were written. Between some of them, other work goes on. Throws LIST_INVALID, for too many lines
- * before any value is read.
+ * The values as they were written. Between some of them, other work goes on. Throws LIST_INVALID, for too
+ * many lines before any value is read.
  */
 async function valuesIn(text: string, read: (value: string) => readonly string[]): Promise<Values> {
   const lineCount = countLines(text);

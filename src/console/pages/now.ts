@@ -152,8 +152,8 @@ const refusalsTable = (
     )}`;
 
 /**
- * To the decisions that it refused in the period. A callback without a valid signature is refused before there is
- * one.
+ * To the decisions that it refused in the period. A callback without a valid signature is refused before
+ * there is one.
  */
 function refusalLink(cause: string, fromMs = 0): Html {
   if (cause.startsWith('SIGN_'))

@@ -49,8 +49,8 @@ export type CallRead =
 export type ReadCalls = Map<string, Map<string, CallRead>>;
 
 /**
- * Reads the arguments of a call. Policies and rules that know its method by the same names read it once: `known`
- * has what was read before. At most `trailingMax` bytes may follow the arguments.
+ * Reads the arguments of a call. Policies and rules that know its method by the same names read it once:
+ * `known` has what was read before. At most `trailingMax` bytes may follow the arguments.
  */
 export function readCall(method: Method, data: string, trailingMax: number, known: ReadCalls): CallRead {
   const ofData = known.get(data) ?? new Map<string, CallRead>();

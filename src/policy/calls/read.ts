@@ -53,13 +53,14 @@ export interface TransactionCalls {
 }
 
 /**
- * What has been read of each callback, for all policies and rules that judge it. The copies that evaluation makes
- * of a callback share its terms, which include the call data.
+ * What has been read of each callback, for all policies and rules that judge it. The copies that evaluation
+ * makes of a callback share its terms, which include the call data.
  */
 const readOf = new WeakMap<Web3Callback['terms'], ReadCalls>();
 
 /**
- * All calls of a transaction, decoded. The size of the call data and the bounds on inner calls bound the work.
+ * All calls of a transaction, decoded. The size of the call data and the bounds on inner calls bound the
+ * work.
  */
 export function readTransaction(callback: Web3Callback, reading: Reading): TransactionCalls {
   const calls: ReadCall[] = [];

@@ -205,7 +205,9 @@ export interface Name {
 
 export type Names = ReadonlyMap<string, Name>;
 
-/** The lists that loops run over, with the fields of their elements. An expression has at most one of them. */
+/**
+ * The lists that loops run over, with the fields of their elements. An expression has at most one of them.
+ */
 export const LISTS: ReadonlyMap<string, readonly string[]> = new Map([
   ['outputs', ['to', 'amount']],
   ['movements', ['type', 'to', 'symbol', 'amount', 'unlimited']],

@@ -508,7 +508,9 @@ function compileAllowed(
   return { networks, entries: byContract, plain: plainTransfer, accounts: new Set(ours), reading };
 }
 
-/** Checks that a method of a contract contains calls by all of its entries, in the same arguments, or by none. */
+/**
+ * Checks that a method of a contract contains calls by all of its entries, in the same arguments, or by none.
+ */
 function agreeOnCalls(entries: readonly (readonly Entry[])[], context: RuleContext): boolean {
   const known = new Map<string, string>();
   for (const [index, methods] of entries.entries()) {

@@ -137,7 +137,9 @@ export interface Counter {
     max: Bound,
     facts: Pick<Facts, 'nowMs' | 'group'>,
   ) => RuleOutcome;
-  /** Why a callback is refused of which nothing is counted: it lacks a member in `per`, or its source a group. */
+  /**
+   * Why a callback is refused of which nothing is counted: it lacks a member in `per`, or its source a group.
+   */
   readonly lacking: (callback: Callback, facts: Pick<Facts, 'group'>) => RuleOutcome | undefined;
 }
 
@@ -174,8 +176,8 @@ export interface GroupedCounts {
   readonly owner: Readonly<Record<string, Json | undefined>>;
   /**
    * The counts of a callback. `paid` has the addresses in `to`, for which there may be a count each, and
-   * `symbol` the asset of its movements that is counted. Refuses if the callback lacks a member in `per`, or its
-   * source a group that it would count in.
+   * `symbol` the asset of its movements that is counted. Refuses if the callback lacks a member in `per`, or
+   * its source a group that it would count in.
    */
   readonly countsOf: (
     callback: Callback,
@@ -406,7 +408,9 @@ export interface CountingWindow {
   readonly at: (nowMs: number) => { readonly window: Window; readonly valid: RuleOutcome['valid'] };
 }
 
-/** `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `month`, `year` are calendar periods of a time zone. */
+/**
+ * `90s`, `1m`, `24h`, `7d` are rolling windows; `day`, `month`, `year` are calendar periods of a time zone.
+ */
 function compileWindow(
   window: string,
   zone: string | undefined,

@@ -192,7 +192,8 @@ function othersOf(callback: Callback, member: string | undefined, text: string):
 
 /**
  * Reads a value of a list in the store, in which entries have these members. The text to keep is canonical if
- * all of its assets are on chains with a canonical form: an asset that is compared as text needs its own text.
+ * all of its assets are on chains with a canonical form: an asset that is compared as text needs its own
+ * text.
  */
 export function readListedEntry(members: readonly string[], written: string, scope: Scope): ListedRead {
   const parts = entryParts(members, written);

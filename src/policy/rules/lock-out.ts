@@ -153,7 +153,9 @@ rules:
 const whoseText = (per: readonly string[], by: readonly string[]): string =>
   per.map((member, at) => `${member} ${by[at]}`).join(', ');
 
-/** The ids of lock-outs with this text: several if a value has a comma, so that the text has several readings. */
+/**
+ * The ids of lock-outs with this text: several if a value has a comma, so that the text has several readings.
+ */
 function lockoutIds(whose: string, { per, counter }: GroupedCounts): readonly string[] {
   if (per.length === 0) return [keyOf(counter, [])];
   return valuesIn(whose.split(', '), per).map((by) => keyOf(counter, by));

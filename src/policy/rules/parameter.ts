@@ -119,8 +119,8 @@ export function boundLookup(bound: AmountBound): (symbol: string) => Bound | und
 }
 
 /**
- * Warns of a maximum of zero. It refuses every payment and withdrawal, since their amounts are above zero. Web3
- * transactions may have the amount zero.
+ * Warns of a maximum of zero. It refuses every payment and withdrawal, since their amounts are above zero.
+ * Web3 transactions may have the amount zero.
  */
 export function warnOfZero(max: AmountBound | undefined, name: string, context: RuleContext): void {
   if (context.callback === 'web3' || max === undefined) return;
@@ -193,8 +193,8 @@ export const DURATION_MAX_MS = 92 * 86_400_000;
 export const WINDOW_MAX_MS = 400 * 86_400_000;
 
 /**
- * A duration like `90s`, `10m`, `24h` or `7d`, in milliseconds: at least 1s, by default at most 92d. Undefined
- * for other text.
+ * A duration like `90s`, `10m`, `24h` or `7d`, in milliseconds: at least 1s, by default at most 92d.
+ * Undefined for other text.
  */
 export function durationMs(text: string, maxMs = DURATION_MAX_MS): number | undefined {
   const match = DURATION_PATTERN.exec(text);

@@ -187,8 +187,8 @@ export interface RuleOutcome {
    */
   readonly afresh?: boolean;
   /**
-   * True if a refusal says nothing about the callback, because something that the rule needs failed: an answer, a
-   * price, the rule itself. It counts for no lock-out.
+   * True if a refusal says nothing about the callback, because something that the rule needs failed: an
+   * answer, a price, the rule itself. It counts for no lock-out.
    */
   readonly failed?: boolean;
   /** True if it looked up a price, found or not. */
@@ -212,8 +212,8 @@ export function bothValid(one: Validity, other: Validity | undefined): Validity 
 }
 
 /**
- * The outcome of a rule that judges several parts, all of which must hold; undefined if there are none. Values of
- * one name are joined with blanks.
+ * The outcome of a rule that judges several parts, all of which must hold; undefined if there are none.
+ * Values of one name are joined with blanks.
  */
 export function allOf(parts: readonly RuleOutcome[]): RuleOutcome | undefined {
   if (parts.length < 2) return parts[0];

@@ -35,8 +35,8 @@ export interface Copied {
 const ALL_PAGES = 0x7fff_ffff;
 
 /**
- * Copies a store that services may be using to a new file, which is complete without a log. Rejects with USAGE
- * if `to` exists or its folder does not, and like openDatabase.
+ * Copies a store that services may be using to a new file, which is complete without a log. Rejects with
+ * USAGE if `to` exists or its folder does not, and like openDatabase.
  */
 export async function backUp(path: string, to: string): Promise<Copied> {
   const target = resolve(to);

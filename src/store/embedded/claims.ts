@@ -290,9 +290,9 @@ function checkSpeedUp(
 }
 
 /**
- * Makes the reservations of an approval: amounts and values, which count from now on, marks, and the use of its
- * order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives, only those of the
- * one that is taken do.
+ * Makes the reservations of an approval: amounts and values, which count from now on, marks, and the use of
+ * its order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives, only
+ * those of the one that is taken do.
  */
 export function reserve(
   { counters, distinct, marks, orders }: ClaimTables,

@@ -13,8 +13,8 @@ export interface Counters {
   /** What {@link used} would return. Reads only. */
   look(source: string, claim: Counted, nowMs: number): Amount;
   /**
-   * Reserves an amount now, in place of what the subject has reserved before, if the window still counts that.
-   * `others` is the result of {@link used} in this transaction, without it. Returns the reservation.
+   * Reserves an amount now, in place of what the subject has reserved before, if the window still counts
+   * that. `others` is the result of {@link used} in this transaction, without it. Returns the reservation.
    */
   move(
     source: string,
@@ -25,8 +25,8 @@ export interface Counters {
   /** Oldest first; also those that no longer count. */
   buckets(source: string, key: string): readonly CountedBucket[];
   /**
-   * Whether the counter's bucket holds at least the amount. A bucket that was evicted, because it no longer counts,
-   * holds nothing, and none begins at its end again: the store's time never runs backwards.
+   * Whether the counter's bucket holds at least the amount. A bucket that was evicted, because it no longer
+   * counts, holds nothing, and none begins at its end again: the store's time never runs backwards.
    */
   has(source: string, reservation: Reservation): boolean;
   /** Takes the amount out of its bucket, which must hold it. */

@@ -43,10 +43,11 @@ export interface OpenOptions {
 }
 
 /**
- * Opens a file. With `create`, a missing file is created with its folders. A commit is on disk when it returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path
- * that is no file, STORE_MISSING, STORE_UNREACHABLE, STORE_CORRUPT for a file that is no database of this
- * program, and STORE_UNSAFE if its log or its tables are missing, another version wrote it, or its file system
- * can't share it safely. Close it with {@link closeDatabase}.
+ * Opens a file. With `create`, a missing file is created with its folders. A commit is on disk when it
+ * returns (WAL, `synchronous` FULL). Throws SETTINGS_INVALID for a path that is no file, STORE_MISSING,
+ * STORE_UNREACHABLE, STORE_CORRUPT for a file that is no database of this program, and STORE_UNSAFE if its
+ * log or its tables are missing, another version wrote it, or its file system can't share it safely. Close it
+ * with {@link closeDatabase}.
  */
 export function openDatabase(
   path: string,
@@ -113,8 +114,8 @@ function leaveLog(connection: DatabaseSync): void {
 }
 
 /**
- * Creates the store with its tables under another name, so that no file without tables is ever at the path. If
- * another process was faster, its store stays.
+ * Creates the store with its tables under another name, so that no file without tables is ever at the path.
+ * If another process was faster, its store stays.
  */
 function createStoreFile(file: string): void {
   expectNoLostLog(file);
@@ -137,8 +138,8 @@ export function placeFile(from: string, to: string): boolean {
   try {
     linkSync(from, to);
   } catch {
-    // Some file systems have no hard links. There, an empty file first takes the name, so that the file of another
-    // process is never replaced.
+    // Some file systems have no hard links. There, an empty file first takes the name, so that the file of
+    // another process is never replaced.
     if (!takeName(to)) return false;
     renameSync(from, to);
   }
@@ -188,9 +189,9 @@ const LOG_WAIT_MS = 500;
 const LOG_CHECK_MS = 5;
 
 /**
- * The file says in its header whether its newest decisions are in the write-ahead log (WAL), which is so while
- * a connection is open and after a crash. Without the log, SQLite would open the file as it was at the last
- * checkpoint, or without any table, and say nothing.
+ * The file says in its header whether its newest decisions are in the write-ahead log (WAL), which is so
+ * while a connection is open and after a crash. Without the log, SQLite would open the file as it was at the
+ * last checkpoint, or without any table, and say nothing.
  */
 function expectLog(file: string): void {
   const pause = createPause();

@@ -73,8 +73,8 @@ interface Asked {
 }
 
 /**
- * Checks the distinct claims of one request in turn. Several claims on one counter share its room. `undo` takes
- * back what a claim asked for whose alternative is not taken.
+ * Checks the distinct claims of one request in turn. Several claims on one counter share its room. `undo`
+ * takes back what a claim asked for whose alternative is not taken.
  */
 export interface DistinctCheck {
   check(claim: DistinctClaim): DistinctResult;

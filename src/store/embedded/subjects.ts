@@ -40,7 +40,10 @@ const subjectRecord = z.strictObject({
   /** The scheme of its first decision that was bound to one; absent if none was. */
   scheme: z.string().optional(),
   decisions: z.array(storedDecision.readonly()).readonly(),
-  /** For each counter of amounts in which it has reserved: the key, until when, the end of the bucket, the amount. */
+  /**
+   * For each counter of amounts in which it has reserved: the key, until when, the end of the bucket, the
+   * amount.
+   */
   reserved: z
     .array(z.tuple([z.string(), z.number(), z.number(), z.string()]).readonly())
     .readonly()

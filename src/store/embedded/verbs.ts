@@ -97,7 +97,9 @@ function createReadVerbs(
   };
 }
 
-/** Reads one state of the file. SQLite itself rejects a write meanwhile, but not afterwards, whatever fails. */
+/**
+ * Reads one state of the file. SQLite itself rejects a write meanwhile, but not afterwards, whatever fails.
+ */
 function readingOnly<T>(connection: DatabaseSync, work: () => T): T {
   connection.exec('PRAGMA query_only = ON');
   try {

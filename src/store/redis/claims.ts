@@ -7,7 +7,9 @@ import type { Amount } from '../../values/amount.ts';
 import type { SourceKeys } from './keys.ts';
 import { parseReply } from './reply.ts';
 
-/** The keys that a claim of the subject is checked against, in the slot of the source. Most claims have one. */
+/**
+ * The keys that a claim of the subject is checked against, in the slot of the source. Most claims have one.
+ */
 export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): readonly string[] {
   if (claim.type === 'distinct') {
     return [keys.distinct(claim.key), ...(claim.onlyNew ? claim.values.map(keys.mark) : [])];

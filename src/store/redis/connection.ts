@@ -32,8 +32,8 @@ export interface Connection {
    */
   pipeline(commands: readonly Command[]): Promise<readonly unknown[]>;
   /**
-   * `INFO` of the server, or of each primary of a Cluster, and its replies to these commands. If Redis replies
-   * to one of them with an error, the error is its reply.
+   * `INFO` of the server, or of each primary of a Cluster, and its replies to these commands. If Redis
+   * replies to one of them with an error, the error is its reply.
    */
   inspect(commands: readonly Command[]): Promise<readonly ServerReplies[]>;
   /** Resolves once connected, or after `connectTimeoutMs`. */

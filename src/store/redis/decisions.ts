@@ -133,7 +133,8 @@ async function runSettlement(
 ): Promise<SettleResult> {
   const keys = parts.keys.of(request.source);
   const subject = keys.subject(request.subject);
-  // One list each, because joining several lists takes longer, and every decision has dozens of keys and arguments.
+  // One list each, because joining several lists takes longer, and every decision has dozens of keys and
+  // arguments.
   const keyNames = [keys.control, subject, keys.journal, keys.lists];
   const args = [...head, ...settleArguments(parts, request, expected)];
   for (const claim of request.claims) {

@@ -94,8 +94,9 @@ export async function inspectServers({ connection, keys }: Inspected): Promise<r
 const DRY_RUN = ['acl', 'dryrun', 'default'] as const;
 
 /**
- * The commands that the append-only file has: those of the scripts that write, as Redis records their effects.
- * The effects of a script are one transaction, and Redis checks the rights of `default` to each of its commands.
+ * The commands that the append-only file has: those of the scripts that write, as Redis records their
+ * effects. The effects of a script are one transaction, and Redis checks the rights of `default` to each of
+ * its commands.
  */
 export function loadedCommands(keys: Keys): readonly Command[] {
   const { inForce: key } = keys;

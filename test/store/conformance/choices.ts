@@ -335,7 +335,9 @@ function asChoice(written: Tree, claims: Claim[]): Choice {
   );
 }
 
-/** What must come of it, without a store: which claims are looked at, and what is counted after an approval. */
+/**
+ * What must come of it, without a store: which claims are looked at, and what is counted after an approval.
+ */
 function foretell(
   choices: readonly Choice[],
   claims: readonly Claim[],

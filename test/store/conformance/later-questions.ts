@@ -34,7 +34,9 @@ const KINDS: readonly (readonly [kind: string, claim: (name: string) => Claim])[
 
 const second = revisionOf('second');
 
-/** Every SUCCESS counts in the windows in which it is given; a subject counts once in each, at its latest one. */
+/**
+ * Every SUCCESS counts in the windows in which it is given; a subject counts once in each, at its latest one.
+ */
 export function describeLaterQuestions(open: OpenStore): void {
   type Question = 'sign_prepare' | 'sign_start' | 'payment';
 

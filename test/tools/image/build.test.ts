@@ -8,8 +8,8 @@ const ROOT = join(import.meta.dirname, '../../..');
 const PROGRAM = join(ROOT, 'tools/image/build.ts');
 
 /*
- * What `npm run image` does where something is missing or broken. The programs that it calls are scripts of the
- * test; test/deploy/built-image.test.ts builds the image with the real ones, where these are installed.
+ * What `npm run image` does where something is missing or broken. The programs that it calls are scripts of
+ * the test; test/deploy/built-image.test.ts builds the image with the real ones, where these are installed.
  */
 
 interface Built {

@@ -9,8 +9,8 @@ interface Charged {
 
 /**
  * Works out anew, from the times and amounts of the approvals alone, whether any window of a limit's length,
- * wherever it begins, held more than the limit that was in force at the last approval in it. Every approval counts
- * in the windows in which it is given; a subject counts once in a window, at its latest approval.
+ * wherever it begins, held more than the limit that was in force at the last approval in it. Every approval
+ * counts in the windows in which it is given; a subject counts once in a window, at its latest approval.
  *
  * Both ends belong to a window: instants are whole milliseconds, and what lies `lengthMs` apart by them may
  * have been less.

@@ -12,8 +12,8 @@ import {
 } from '../reference/policies.ts';
 
 /*
- * Random policies, as the reference reads them and as a policy file has them, and random callbacks about which
- * they say different things.
+ * Random policies, as the reference reads them and as a policy file has them, and random callbacks about
+ * which they say different things.
  */
 
 type Windows = readonly [ms: number | 'day', text: string];
@@ -210,8 +210,8 @@ function randomLockout(random: Random, kind: Kind): Rule {
 }
 
 /**
- * Rules that share a counter must agree in the window and in what they count by, so the name says both. A limit of
- * transactions counts each asset, the others one symbol.
+ * Rules that share a counter must agree in the window and in what they count by, so the name says both. A
+ * limit of transactions counts each asset, the others one symbol.
  */
 function randomCounting(random: Random, kind: Kind, member: string): Counting {
   const [windowMs, text] = random.pick(WINDOWS);

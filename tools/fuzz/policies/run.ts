@@ -41,8 +41,8 @@ import {
 } from './generate.ts';
 
 /*
- * Rounds of random policies and callbacks. Each callback is decided on every store, and by the second reading.
- * A round has stores of its own, and seed and number repeat it.
+ * Rounds of random policies and callbacks. Each callback is decided on every store, and by the second
+ * reading. A round has stores of its own, and seed and number repeat it.
  */
 
 export interface RunOptions {
@@ -87,7 +87,9 @@ const groupOf = (source: string): string | undefined => {
 const TICKS = 60;
 const START_MS = Date.UTC(2026, 2, 2, 9, 0);
 const DIFFERENCES_MAX = 5;
-/** Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval. */
+/**
+ * Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval.
+ */
 const STEPS_MS = [
   0, 0, 0, 1000, 60_000, 300_000, 599_999, 600_000, 609_999, 610_000, 3_599_999, 3_600_000, 3_659_999,
   3_660_000, 20_000_000,

@@ -1,7 +1,7 @@
 /*
- * What policies decide, read a second time: docs/conditions.md, docs/movements.md and the pages of the rules, as
- * plainly as can be.
- * All that was approved is kept, and counted anew for each callback. So are the refusals that count for lock-outs.
+ * What policies decide, read a second time: docs/conditions.md, docs/movements.md and the pages of the rules,
+ * as plainly as can be. All that was approved is kept, and counted anew for each callback. So are the
+ * refusals that count for lock-outs.
  */
 
 export interface Range {
@@ -307,7 +307,9 @@ function totalOf(of: Case, movements: readonly Movement[] | undefined, maxAgeMs:
   return roundedUp(values.reduce((sum, each) => sum + each, 0n));
 }
 
-/** Whether a price is missing without which it is not known whether the movements are in a range of values. */
+/**
+ * Whether a price is missing without which it is not known whether the movements are in a range of values.
+ */
 function lacksPrice(when: When | undefined, of: Case): boolean {
   if (when === undefined) return false;
   return (
@@ -437,8 +439,8 @@ interface LockoutNeed {
 }
 
 /**
- * What an entry comes to. `sure`: it applies for certain. `counts`: it refuses for a reason of its own, and not only
- * because something failed. `broken`: something in it failed, such as a price that is missing.
+ * What an entry comes to. `sure`: it applies for certain. `counts`: it refuses for a reason of its own, and
+ * not only because something failed. `broken`: something in it failed, such as a price that is missing.
  */
 type Came = 'absent' | Fails | Holds;
 interface Fails {
@@ -779,8 +781,8 @@ class Search {
   }
 
   /**
-   * Of alternatives, the first that holds is taken, and its number returned. Everything else is taken whether it
-   * holds or not. Returns 0 for what does not hold.
+   * Of alternatives, the first that holds is taken, and its number returned. Everything else is taken whether
+   * it holds or not. Returns 0 for what does not hold.
    */
   #find(need: Need): number {
     if (need.kind === 'broken') {

@@ -16,7 +16,8 @@ local function amount_of(digits)
   return digits == '0' and 0 or digits
 end
 
--- Returns the amount of any text: digits, of which zeros at the end may be written as an exponent, such as `e28`.
+-- Returns the amount of any text: digits, of which zeros at the end may be written as an exponent, such as
+-- `e28`.
 local function amount_read(text)
   local digits, zeros = string.match(text, '^(%d+)(.*)$')
   if zeros == '' then return amount_of(digits) end

@@ -35,13 +35,14 @@ function CLAIM_KINDS.mark()
   return kind
 end
 
--- distinct: with the claim's values, a counter counts at most so many. Header: the field in which the subject keeps
--- until when its values count, maximum, length ms (0 for a calendar period), end of a calendar period in ms, whether
--- only values without a mark count (1 or 0), number of values. Texts: the values. Keys: the counter; if only values
--- without a mark count, then the mark of each.
+-- distinct: with the claim's values, a counter counts at most so many. Header: the field in which the subject
+-- keeps until when its values count, maximum, length ms (0 for a calendar period), end of a calendar period
+-- in ms, whether only values without a mark count (1 or 0), number of values. Texts: the values. Keys: the
+-- counter; if only values without a mark count, then the mark of each.
 --
--- The counter is a sorted set of values. The score of a value is the ms until which it counts. The subject keeps in its
--- field `firsts` the values whose marks its approvals have made, with blanks between: for it, they stay new.
+-- The counter is a sorted set of values. The score of a value is the ms until which it counts. The subject
+-- keeps in its field `firsts` the values whose marks its approvals have made, with blanks between: for it,
+-- they stay new.
 function CLAIM_KINDS.distinct()
   -- The most values that a counter keeps: one more than the greatest maximum.
   local DISTINCT_KEPT = 1001
@@ -75,8 +76,8 @@ function CLAIM_KINDS.distinct()
     return counting
   end
 
-  -- `requested` has the values that earlier claims of this settle requested in this counter, with the number of
-  -- these claims.
+  -- `requested` has the values that earlier claims of this settle requested in this counter, with the number
+  -- of these claims.
   function kind.check(claim, step)
     local counter = distincts[claim.key]
     if not counter then
@@ -108,7 +109,8 @@ function CLAIM_KINDS.distinct()
     end
   end
 
-  -- Counts the values that count from now on. If only values without a mark count, makes or extends the marks.
+  -- Counts the values that count from now on. If only values without a mark count, makes or extends the
+  -- marks.
   function kind.reserve(claim, step, fields)
     for index, _ in ipairs(claim.only_new and claim.values or {}) do
       mark_make(KEYS[claim.keys_from + index], claim.marked[index], step)

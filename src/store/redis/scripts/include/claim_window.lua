@@ -1,7 +1,8 @@
 --- @include window
 
--- window: a counter has room for an amount. Header: the field in which the subject keeps what it has reserved there
--- (see window_read), amount, maximum, length ms, bucket ms (0 for a calendar period), end of a calendar period in ms.
+-- window: a counter has room for an amount. Header: the field in which the subject keeps what it has reserved
+-- there (see window_read), amount, maximum, length ms, bucket ms (0 for a calendar period), end of a calendar
+-- period in ms.
 function CLAIM_KINDS.window()
   local kind, windows = { plain = true }, {}
 

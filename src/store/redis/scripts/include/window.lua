@@ -31,8 +31,8 @@ local function window_drop(window)
   end
 end
 
--- Finds what the subject has reserved, unless it no longer counts. Nothing of a bucket that does not hold it is the
--- subject's.
+-- Finds what the subject has reserved, unless it no longer counts. Nothing of a bucket that does not hold it
+-- is the subject's.
 local function window_own(window, known, now)
   local until_ms, number, amount = string.match(known, '^(%d+) (%d+) (%w+)$')
   if not until_ms then error('reservation that can\'t be read: ' .. known) end
@@ -46,17 +46,18 @@ local function window_own(window, known, now)
   window.requested = amount_subtract(window.total, own)
 end
 
--- Reads the counter and writes nothing. `known` is what the subject has reserved there: until when in ms, the number of
--- its bucket, and the amount, with blanks between. `own` is the amount, as far as the window counts it, and
--- `own_index` its bucket. `requested` is the rest of the total, plus the amounts that claims of this settle request.
+-- Reads the counter and writes nothing. `known` is what the subject has reserved there: until when in ms, the
+-- number of its bucket, and the amount, with blanks between. `own` is the amount, as far as the window counts
+-- it, and `own_index` its bucket. `requested` is the rest of the total, plus the amounts that claims of this
+-- settle request.
 local function window_read(key, known, now, length_ms)
   local window = { key = key, length_ms = length_ms, expired = {}, own = 0, own_index = false }
   local head = redis.call('HGET', key, 'head')
   if not head then
     -- A counter without its head must not count as empty.
     if redis.call('EXISTS', key) == 1 then error('counter without its head: ' .. key) end
-    -- The numbers of a counter begin with the time. So a bucket never has the number of one that was deleted with its
-    -- counter: there are fewer buckets than milliseconds.
+    -- The numbers of a counter begin with the time. So a bucket never has the number of one that was deleted
+    -- with its counter: there are fewer buckets than milliseconds.
     window.total, window.requested, window.first, window.last = 0, 0, now, now - 1
     window.ends, window.sum, window.oldest, window.new = 0, 0, 0, true
     return window
@@ -72,10 +73,10 @@ local function window_read(key, known, now, length_ms)
   return window
 end
 
--- Reserves `requested`, less what others have reserved, in the bucket that ends at `ends`, in place of what the subject
--- has reserved: all amounts of a settle are granted, or none. If the last bucket ends later, because the time of
--- another source of the group is ahead, it gets the amount, which then counts longer than necessary. Returns what the
--- subject keeps; nothing if it has reserved the same there.
+-- Reserves `requested`, less what others have reserved, in the bucket that ends at `ends`, in place of what
+-- the subject has reserved: all amounts of a settle are granted, or none. If the last bucket ends later,
+-- because the time of another source of the group is ahead, it gets the amount, which then counts longer than
+-- necessary. Returns what the subject keeps; nothing if it has reserved the same there.
 local function window_move(window, ends, clock)
   local key, begins = window.key, window.ends < ends
   local asked = amount_subtract(window.requested, amount_subtract(window.total, window.own))

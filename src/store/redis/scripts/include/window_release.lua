@@ -1,6 +1,7 @@
 --- @include window
 
--- Finds the bucket with a number, if it holds an amount: its counter's head, and its sum. Otherwise returns nil.
+-- Finds the bucket with a number, if it holds an amount: its counter's head, and its sum. Otherwise returns
+-- nil.
 local function window_find(key, number, amount)
   local head = redis.call('HGET', key, 'head')
   if not head then return nil end
