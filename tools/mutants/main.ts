@@ -8,8 +8,8 @@ import { commandLine } from '../command-line.ts';
 import { MUTANTS, type Mutant } from './mutants.ts';
 
 /*
- * Shows that the tests notice what must not happen: makes one fault at a time in a copy of the source, and runs
- * the tests that must fail. Ends with 1 if a fault goes unnoticed, or if the tests fail without one.
+ * Shows that the tests notice what must not happen: makes one fault at a time in a copy of the source, and
+ * runs the tests that must fail. Ends with 1 if a fault goes unnoticed, or if the tests fail without one.
  */
 
 const ROOT = join(import.meta.dirname, '../..');

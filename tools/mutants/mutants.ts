@@ -251,6 +251,6 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/pipeline/pipeline.ts',
     from: 'if (outcome !== undefined && trace.elapsedMs() <= answerTimeoutMs) {',
     to: 'if (outcome !== undefined) {',
-    caughtBy: ['test/pipeline/event-loop-lag.test.ts', 'test/pipeline/capacity.test.ts'],
+    caughtBy: ['test/pipeline/no-yes-after-the-time-out.test.ts'],
   },
 ];
