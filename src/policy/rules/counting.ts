@@ -87,6 +87,8 @@ export const countingNotes: readonly string[] = [
     'or the name of the policy, a new count starts. With `counter`, the name of the policy has no effect.',
   'With `across: group`, a source without a group is refused.',
   'Rules with the same `counter` must agree in all but `max`. Two of them must not judge one callback.',
+  'Limits in two alternatives of one `any` that differ only in `max` share a count. Give both one `counter` if ' +
+    'that is meant, or each a `counter` of its own.',
   'A callback without one of the members in `per` is refused.',
   'A refusal because the window is full is not final: each repeat is decided again, and passes ' +
     'once the window has room.',
