@@ -238,6 +238,9 @@ const BODY_STATUS: Partial<Readonly<Record<Failure['code'], number>>> = {
   CONTENT_ENCODING: 415,
 };
 
+export const refuseLate = (response: Response): void =>
+  refuse(response, 'USAGE', 'the body did not arrive in time', 408);
+
 /**
  * Reads the body of a POST or PUT as one JSON object, as strictly as the body of a callback. A late body is
  * answered 408.
@@ -252,7 +255,7 @@ function jsonBody() {
     // The server emits this when the body is late, and closes the connection after the answer: see refuse in
     // server.ts.
     request.once('aborted', () => {
-      if (!response.headersSent) refuse(response, 'USAGE', 'the body did not arrive in time', 408);
+      if (!response.headersSent) refuseLate(response);
     });
     const bytes = await readBytes(request, response);
     if (response.headersSent) return;

@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
-import { refuse } from './api.ts';
+import { refuse, refuseLate } from './api.ts';
 
 /** Where another process of this service listens on loopback. It answers only requests with its secret. */
 export interface Target {
@@ -8,8 +8,13 @@ export interface Target {
   readonly secret: string;
 }
 
-/** Answers a request that was not forwarded, or got no answer. */
-type Refuse = (response: Response, because: string) => void;
+/** How a request is answered that gets no answer of the other process. */
+interface Refusals {
+  /** It was not forwarded, or the other process fails. */
+  readonly unanswered: (response: Response, because: string) => void;
+  /** Its body did not arrive in time. */
+  readonly late: (response: Response) => void;
+}
 
 /** The header of the secret. */
 export const SECRET_HEADER = 'x-countersign-secret';
@@ -46,26 +51,36 @@ export interface Forwards {
 export function createForwards(target: () => Promise<Target | undefined>): Forwards {
   let forwarded = 0;
   const forwardOr =
-    (refuseWith: Refuse) =>
+    (refusals: Refusals) =>
     async (request: Request, response: Response): Promise<void> => {
       if (forwarded >= FORWARDED_MAX) {
-        refuseWith(response, `${forwarded} requests are waiting already. Try again in a second`);
+        refusals.unanswered(response, `${forwarded} requests are waiting already. Try again in a second`);
         return;
       }
       forwarded += 1;
       response.once('close', () => (forwarded -= 1));
       const found = await target();
-      if (found === undefined) refuseWith(response, 'It does not run now, and is started again by itself');
-      else if (!response.closed) pass(request, response, sentOn(request, found), refuseWith);
+      if (found === undefined)
+        refusals.unanswered(response, 'It does not run now, and is started again by itself');
+      else if (!response.closed) pass(request, response, sentOn(request, found), refusals);
     };
   return {
-    pages: forwardOr((response, because) => {
-      response.status(503).set('Retry-After', '1').type('text/plain');
-      response.send(`The process of the console does not answer. ${because}.\n`);
+    pages: forwardOr({
+      unanswered(response, because) {
+        response.status(503).set('Retry-After', '1').type('text/plain');
+        response.send(`The process of the console does not answer. ${because}.\n`);
+      },
+      late: (response) =>
+        void response
+          .status(408)
+          .type('text/plain')
+          .send('The form did not arrive in time. Send it again.\n'),
     }),
-    simulate: forwardOr((response, because) =>
-      refuse(response, 'NOT_RUNNING', `the process that simulates does not answer. ${because}`),
-    ),
+    simulate: forwardOr({
+      unanswered: (response, because) =>
+        refuse(response, 'NOT_RUNNING', `the process that simulates does not answer. ${because}`),
+      late: refuseLate,
+    }),
   };
 }
 
@@ -83,12 +98,15 @@ function sentOn(request: Request, { port, secret }: Target): ClientRequest {
 const without = (names: ReadonlySet<string>, rawHeaders: readonly string[]): string[] =>
   rawHeaders.filter((_, at) => !names.has((rawHeaders[at - (at % 2)] ?? '').toLowerCase()));
 
-function pass(request: Request, response: Response, sent: ClientRequest, refuseWith: Refuse): void {
-  const fail = (because: string): void => {
+function pass(request: Request, response: Response, sent: ClientRequest, refusals: Refusals): void {
+  const end = (answer: () => void): void => {
+    // The answer is whole. What fails afterwards, such as the rest of the request, must not cut it.
+    if (response.writableEnded) return;
     sent.destroy();
     if (response.headersSent) response.destroy();
-    else if (!response.closed) refuseWith(response, because);
+    else if (!response.closed) answer();
   };
+  const fail = (because: string): void => end(() => refusals.unanswered(response, because));
   sent.on('response', (answer: IncomingMessage) => {
     response.writeHead(answer.statusCode ?? 502, without(NOT_SENT_BACK, answer.rawHeaders));
     answer.on('error', () => response.destroy());
@@ -96,7 +114,10 @@ function pass(request: Request, response: Response, sent: ClientRequest, refuseW
   });
   sent.on('timeout', () => fail(`It has not answered for ${SILENT_MS / 1000} seconds. Try again`));
   sent.on('error', () => fail('It stopped. Try again in a second'));
-  request.on('aborted', () => fail('The request did not arrive in time'));
+  // The other process waits as long, and may have answered the same a moment before.
+  request.on('aborted', () => {
+    if (!response.headersSent) end(() => refusals.late(response));
+  });
   response.once('close', () => sent.destroy());
   request.pipe(sent);
 }

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { expect, it, onTestFinished } from 'vitest';
 import { type Target, createForwards } from '../../src/http/forward.ts';
+import { listen } from '../../src/http/server.ts';
 import { answersIn, rawConnection } from '../raw-connection.ts';
 
 const SECRET = 'the secret of the service';
@@ -18,14 +19,18 @@ async function listening(handler: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A service that forwards to `handler`. */
-async function forwarding(handler: RequestListener, target?: () => Promise<Target | undefined>) {
+async function appForwardingTo(handler: RequestListener, target?: () => Promise<Target | undefined>) {
   const port = await listening(handler);
   const { pages, simulate } = createForwards(target ?? (() => Promise.resolve({ port, secret: SECRET })));
   const app = express().disable('x-powered-by').disable('etag');
   app.use('/console', pages);
   app.post('/api/simulate', simulate);
-  return `http://127.0.0.1:${await listening(app)}`;
+  return app;
+}
+
+/** A service that forwards to `handler`. */
+async function forwarding(handler: RequestListener, target?: () => Promise<Target | undefined>) {
+  return `http://127.0.0.1:${await listening(await appForwardingTo(handler, target))}`;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
@@ -153,3 +158,30 @@ it('at most 64 requests wait for the other process, and it hears of a client tha
   arrived.at(-1)?.end('again');
   expect(await (await next).text()).toBe('again');
 });
+
+it.each([
+  ['/api/simulate', /^\{"error":\{"code":"USAGE","message":"the body did not arrive in time"/],
+  ['/console/lists', /^The form did not arrive in time/],
+])(
+  'a body that does not arrive in time is answered 408, whatever the other process does: %s',
+  async (path, body) => {
+    const limits = {
+      headerBytes: 16_384,
+      headersTimeoutMs: 500,
+      requestTimeoutMs: 500,
+      keepAliveTimeoutMs: 60_000,
+      connections: 100,
+      connectionsPerAddress: 100,
+      requestsPerSocket: 0,
+    };
+    const app = await appForwardingTo((request) => void request.resume());
+    const server = await listen(app, { host: '127.0.0.1', port: 0, limits, setting: 'ops' });
+    onTestFinished(() => server.stop(0));
+    const answer = await sent(
+      server.url,
+      `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`,
+    );
+    expect(answer.status).toBe(408);
+    expect(answer.body).toMatch(body);
+  },
+);
