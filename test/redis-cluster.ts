@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { RedisUser, ShippedFiles } from './deploy/shipped-files.ts';
 import { eventually } from './eventually.ts';
 import { nextPort } from './ports.ts';
 import { type RedisProcess, type RedisTls, startRedisProcess } from './redis-process.ts';
@@ -46,6 +47,8 @@ export interface RedisClusterOptions {
   readonly durable?: boolean;
   /** After how long without an answer nodes take one for dead. Default 1500. */
   readonly nodeTimeoutMs?: number;
+  /** Starts all of it with them. They say what is written when, so `durable` says nothing. */
+  readonly shipped?: ShippedFiles | undefined;
   /** More lines for the configuration of the nodes. */
   readonly config?: readonly string[];
   readonly tls?: RedisTls;
@@ -57,7 +60,7 @@ const MIGRATE_MS = 5000;
 
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-cluster-'));
-  const { primaries = 3, replicas = 0, tls } = options;
+  const { primaries = 3, replicas = 0, tls, shipped } = options;
   const nodes: RedisProcess[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(nodes.map((node) => node.kill()));
@@ -70,7 +73,7 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     await meet(nodes, buses, primaries);
     await follow(nodes, primaries, replicas);
     await served(nodes);
-    return rigOf(nodes, nodes.slice(0, primaries), tls, stop);
+    return rigOf({ nodes, primaries: nodes.slice(0, primaries), tls, user: shipped?.user, stop });
   } catch (thrown) {
     await stop();
     throw thrown;
@@ -79,18 +82,21 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
 
 function startNode(
   folder: string,
-  { durable = false, nodeTimeoutMs = 1500, config = [], tls }: RedisClusterOptions,
+  { durable = false, nodeTimeoutMs = 1500, config = [], tls, shipped }: RedisClusterOptions,
   buses: Map<number, number>,
 ): Promise<RedisProcess> {
   return startRedisProcess({
     folder,
     tls,
+    user: shipped?.user,
     config: async (port) => {
       const bus = await nextPort();
       buses.set(port, bus);
       return [
-        'save ""',
-        ...(durable ? ['appendonly yes', 'appendfsync always'] : ['appendonly no']),
+        ...(shipped?.redis ?? [
+          'save ""',
+          ...(durable ? ['appendonly yes', 'appendfsync always'] : ['appendonly no']),
+        ]),
         // Without a disk in between, a replica would be online for up to a second before it gets anything.
         'repl-diskless-sync no',
         'cluster-enabled yes',
@@ -163,12 +169,15 @@ async function idOf(node: RedisProcess | undefined): Promise<string> {
   return String(await node?.ask('CLUSTER', 'MYID'));
 }
 
-function rigOf(
-  nodes: readonly RedisProcess[],
-  primaries: readonly RedisProcess[],
-  tls: RedisTls | undefined,
-  stop: () => Promise<void>,
-): RedisCluster {
+interface Parts {
+  readonly nodes: readonly RedisProcess[];
+  readonly primaries: readonly RedisProcess[];
+  readonly tls: RedisTls | undefined;
+  readonly user: RedisUser | undefined;
+  readonly stop: () => Promise<void>;
+}
+
+function rigOf({ nodes, primaries, tls, user, stop }: Parts): RedisCluster {
   const node = (port: number): RedisProcess => {
     const found = nodes.find((one) => one.port === port);
     if (found === undefined) throw new Error(`no node of this Cluster is on port ${port}`);
@@ -186,7 +195,7 @@ function rigOf(
     ownerIn(await anyOf().ask('CLUSTER', 'SLOTS'), await slotNumber(slotOrKey));
   const beginMove = async (slotOrKey: number | string, toPort: number): Promise<SlotMove> => {
     const slot = await slotNumber(slotOrKey);
-    return moveOf(nodes, slot, node(await ownerOf(slot)), node(toPort));
+    return moveOf({ nodes, slot, from: node(await ownerOf(slot)), to: node(toPort), user });
   };
   const addresses = primaries.map(({ port }) => `${HOST}:${port}`).join(',');
   return {
@@ -228,20 +237,24 @@ function ownerIn(slots: unknown, slot: number): number {
   throw new Error(`no node serves the slot ${slot}`);
 }
 
-async function moveOf(
-  nodes: readonly RedisProcess[],
-  slot: number,
-  from: RedisProcess,
-  to: RedisProcess,
-): Promise<SlotMove> {
+interface Move {
+  readonly nodes: readonly RedisProcess[];
+  readonly slot: number;
+  readonly from: RedisProcess;
+  readonly to: RedisProcess;
+  readonly user: RedisUser | undefined;
+}
+
+async function moveOf({ nodes, slot, from, to, user }: Move): Promise<SlotMove> {
   const [fromId, toId] = [await idOf(from), await idOf(to)];
   await to.ask('CLUSTER', 'SETSLOT', slot, 'IMPORTING', fromId);
   await from.ask('CLUSTER', 'SETSLOT', slot, 'MIGRATING', toId);
+  const signIn = user === undefined ? [] : ['AUTH2', user.username, user.password];
   const moveKeys = async (most: number): Promise<number> => {
     const keys = await from.ask('CLUSTER', 'GETKEYSINSLOT', slot, most);
     const names = Array.isArray(keys) ? keys.map(String) : [];
     if (names.length > 0) {
-      await from.ask('MIGRATE', HOST, to.port, '', 0, MIGRATE_MS, 'KEYS', ...names);
+      await from.ask('MIGRATE', HOST, to.port, '', 0, MIGRATE_MS, ...signIn, 'KEYS', ...names);
     }
     return names.length;
   };

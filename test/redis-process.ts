@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
+import type { RedisUser } from './deploy/shipped-files.ts';
 import { onNextPort } from './ports.ts';
 
 /**
@@ -37,6 +38,8 @@ export interface RedisProcessOptions {
   /** Lines of its configuration. It is written once for a port: what the server writes into it stays. */
   readonly config: (port: number) => readonly string[] | Promise<readonly string[]>;
   readonly sentinel?: boolean;
+  /** As whom `ask` signs in; by default it does not. */
+  readonly user?: RedisUser | undefined;
   readonly tls?: RedisTls | undefined;
 }
 
@@ -75,7 +78,7 @@ function portLines(port: number, tls: RedisTls | undefined): readonly string[] {
 }
 
 function processOf(
-  { sentinel, tls }: RedisProcessOptions,
+  { sentinel, tls, user }: RedisProcessOptions,
   port: number,
   file: string,
   first: ChildProcess,
@@ -92,7 +95,7 @@ function processOf(
     port,
     isRunning,
     kill,
-    ask: (command, ...args) => ask(port, tls, command, args),
+    ask: (command, ...args) => ask({ port, tls, user }, command, args),
     async restart() {
       await kill();
       server = await launchRedis(argumentsOf(file, sentinel));
@@ -129,13 +132,14 @@ export async function launchRedis(args: readonly string[]): Promise<ChildProcess
   return server;
 }
 
-async function ask(
-  port: number,
-  tls: RedisTls | undefined,
-  command: string,
-  args: readonly (string | number)[],
-): Promise<unknown> {
-  const client = rawClientOf(port, tls);
+interface Asked {
+  readonly port: number;
+  readonly tls: RedisTls | undefined;
+  readonly user: RedisUser | undefined;
+}
+
+async function ask(asked: Asked, command: string, args: readonly (string | number)[]): Promise<unknown> {
+  const client = rawClientOf(asked);
   try {
     await client.connect();
     return await client.call(command, [...args]);
@@ -145,10 +149,11 @@ async function ask(
 }
 
 /** A client that is not connected yet, gives up at once, and speaks to any kind of server. */
-function rawClientOf(port: number, tls: RedisTls | undefined): Redis {
+function rawClientOf({ port, tls, user }: Asked): Redis {
   const client = new Redis({
     host: '127.0.0.1',
     port,
+    ...user,
     lazyConnect: true,
     enableReadyCheck: false,
     disableClientInfo: true,

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ShippedFiles } from './deploy/shipped-files.ts';
 import { eventually } from './eventually.ts';
 import { type RedisProcess, type RedisTls, startRedisProcess } from './redis-process.ts';
 
 /** A primary with replicas, watched by Sentinels that fail over; real processes of the test's own. */
 export interface RedisSentinels {
-  /** `redis-sentinel://127.0.0.1:a,127.0.0.1:b/mymaster/0`, or `rediss-sentinel` with TLS. */
+  /** `redis-sentinel://127.0.0.1:a,127.0.0.1:b/main/0`, or `rediss-sentinel` with TLS. */
   readonly url: string;
   /** The primary at the beginning, then its replicas. */
   readonly nodes: readonly RedisProcess[];
@@ -24,8 +25,8 @@ export interface RedisSentinels {
    */
   restart(port: number): Promise<void>;
   /**
-   * Resolves with the port of the primary once it is another than the one last killed or paused, and takes
-   * writes.
+   * Resolves with the port of the primary once it is another than the one last killed or paused, and is
+   * promoted.
    */
   reconfigured(): Promise<number>;
   /** Resolves once the primary has that many replicas online. */
@@ -39,7 +40,12 @@ export interface RedisSentinelsOptions {
   readonly replicas?: number;
   /** Default 3. */
   readonly sentinels?: number;
-  /** After how long without an answer a Sentinel takes a server for dead. Default 1000. */
+  /** Starts all of it with them. They say what is written when, so `durable` says nothing. */
+  readonly shipped?: ShippedFiles | undefined;
+  /**
+   * After how long without an answer a Sentinel takes a server for dead. Default 1000, or what the shipped file
+   * says.
+   */
   readonly downAfterMs?: number;
   /** Every write of every node is on disk before it is answered. */
   readonly durable?: boolean;
@@ -48,7 +54,7 @@ export interface RedisSentinelsOptions {
   readonly tls?: RedisTls;
 }
 
-const NAME = 'mymaster';
+const NAME = 'main';
 /**
  * Sentinels speak to each other each second or two, and look at replicas each ten; here oftener. The ping
  * period stays: a Sentinel takes for unfit a replica that it has not looked at for five of them, and looks each
@@ -81,15 +87,18 @@ export async function startSentinels(options: RedisSentinelsOptions = {}): Promi
 
 function startNode(
   folder: string,
-  { durable = false, config = [], tls }: RedisSentinelsOptions,
+  { durable = false, config = [], tls, shipped }: RedisSentinelsOptions,
   primary: RedisProcess | undefined,
 ): Promise<RedisProcess> {
   return startRedisProcess({
     folder,
     tls,
+    user: shipped?.user,
     config: () => [
-      'save ""',
-      ...(durable ? ['appendonly yes', 'appendfsync always'] : ['appendonly no']),
+      ...(shipped?.redis ?? [
+        'save ""',
+        ...(durable ? ['appendonly yes', 'appendfsync always'] : ['appendonly no']),
+      ]),
       // Without a disk in between, a replica would be online for up to a second before it gets anything.
       'repl-diskless-sync no',
       'repl-ping-replica-period 1',
@@ -101,18 +110,22 @@ function startNode(
 
 async function startSentinel(
   folder: string,
-  { downAfterMs = 1000, tls }: RedisSentinelsOptions,
+  { downAfterMs, tls, shipped }: RedisSentinelsOptions,
   primary: RedisProcess | undefined,
 ): Promise<RedisProcess> {
+  const watched = primary?.port ?? 0;
   const sentinel = await startRedisProcess({
     folder,
     tls,
     sentinel: true,
     config: () => [
-      `sentinel monitor ${NAME} 127.0.0.1 ${primary?.port ?? 0} 2`,
-      `sentinel down-after-milliseconds ${NAME} ${downAfterMs}`,
-      `sentinel failover-timeout ${NAME} 5000`,
-      `sentinel parallel-syncs ${NAME} 2`,
+      ...(shipped?.sentinel(watched) ?? [
+        `sentinel monitor ${NAME} 127.0.0.1 ${watched} 2`,
+        `sentinel down-after-milliseconds ${NAME} 1000`,
+        `sentinel failover-timeout ${NAME} 5000`,
+        `sentinel parallel-syncs ${NAME} 2`,
+      ]),
+      ...(downAfterMs === undefined ? [] : [`sentinel down-after-milliseconds ${NAME} ${downAfterMs}`]),
     ],
   });
   for (const settings of DEBUG) await sentinel.ask('SENTINEL', 'DEBUG', ...settings.split(' '));
@@ -158,13 +171,14 @@ function rigOf({ nodes, sentinels, stop, tls }: Parts): RedisSentinels {
       if (current !== port) await node(port).ask('REPLICAOF', '127.0.0.1', current);
     },
     reconfigured: () =>
-      eventually('another primary takes writes', async () => {
+      eventually('another primary is promoted', async () => {
         const current = await primary();
         if (current === lost) return undefined;
-        const written = await node(current)
-          .ask('SET', 'rig:written', current)
+        // Not a write: it may have fewer replicas now than a write needs.
+        const role = await node(current)
+          .ask('ROLE')
           .catch(() => undefined);
-        return written === 'OK' ? current : undefined;
+        return String(role).startsWith('master') ? current : undefined;
       }),
     replicated: (replicas) => replicated(async () => node(await primary()), replicas),
   };

@@ -52,7 +52,7 @@ const topologies: readonly Topology[] = [
   {
     name: 'Sentinels',
     start: (options) => startSentinels({ replicas: 0, sentinels: 1, config, ...options }),
-    at: (port) => `redis-sentinel://127.0.0.1:${port}/mymaster/0`,
+    at: (port) => `redis-sentinel://127.0.0.1:${port}/main/0`,
   },
   {
     name: 'a Cluster',
@@ -229,7 +229,7 @@ describe('where the Sentinels are asked for a primary that they do not know', ()
   it('a command says so', async () => {
     const rig = await startSentinels({ replicas: 0, sentinels: 1 });
     try {
-      const store = { url: rig.url.replace('mymaster', 'other'), connectTimeoutMs };
+      const store = { url: rig.url.replace('/main/', '/other/'), connectTimeoutMs };
       const { code, err } = await runProcess(['policy', 'history'], { settings: { store } });
       expect(code).toBe(2);
       expect(err).toMatch(

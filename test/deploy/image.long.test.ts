@@ -28,7 +28,8 @@ import { startRedisServer } from '../redis-server.ts';
 import { startTestService } from '../service.ts';
 import { ROOT, fencedLines, textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
-import { adminOf, clientOf, documentedUsers, grant } from './redis-users.ts';
+import { adminOf, clientOf, grant } from './redis-users.ts';
+import { documentedUsers } from './shipped-files.ts';
 
 const dockerfile = textOf('Dockerfile').replaceAll(/\\\n\s*/g, '');
 const instructions = dockerfile

@@ -6,7 +6,8 @@ import { startRedisCluster } from '../redis-cluster.ts';
 import type { RedisProcess } from '../redis-process.ts';
 import { startSentinels } from '../redis-sentinel.ts';
 import { push, request, thaw } from '../store/requests.ts';
-import { PASSWORDS, denied, documentedUsers, grant } from './redis-users.ts';
+import { denied, grant } from './redis-users.ts';
+import { PASSWORDS, documentedUsers } from './shipped-files.ts';
 
 const documented = documentedUsers();
 const RIG_MS = 60_000;
@@ -75,10 +76,10 @@ describe('with the rights of docs/redis.md,', () => {
       }
       for (const sentinel of rig.sentinels) {
         const credentials = ['auth-user', 'sentinel', 'auth-pass', PASSWORDS['SENTINEL-PASSWORD']];
-        await sentinel.ask('SENTINEL', 'SET', 'mymaster', ...credentials);
+        await sentinel.ask('SENTINEL', 'SET', 'main', ...credentials);
       }
       const sentinels = rig.sentinels.map(({ port }) => ({ host: '127.0.0.1', port }));
-      const service = await decides((user) => ({ client: { ...user, sentinels, name: 'mymaster', db: 0 } }));
+      const service = await decides((user) => ({ client: { ...user, sentinels, name: 'main', db: 0 } }));
       for (const node of rig.nodes) {
         // The link of the replica, and those of the Sentinels, are of before they had users.
         await node.ask('CLIENT', 'KILL', 'TYPE', 'replica');

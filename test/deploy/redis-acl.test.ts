@@ -23,7 +23,8 @@ import { describeStore } from '../store/conformance.ts';
 import { type OpenStore, createTestClock } from '../store/conformance/store-under-test.ts';
 import { START_MS } from '../store/requests.ts';
 import { ROOT } from './documents.ts';
-import { type Admin, PASSWORDS, adminOf, clientOf, denied, documentedUsers, grant } from './redis-users.ts';
+import { type Admin, adminOf, clientOf, denied, grant } from './redis-users.ts';
+import { PASSWORDS, documentedUsers } from './shipped-files.ts';
 
 const SERVICE = ['countersign', PASSWORDS['SERVICE-PASSWORD']] as const;
 const OPERATOR = ['countersign-operator', PASSWORDS['OPERATOR-PASSWORD']] as const;

@@ -13,7 +13,8 @@ import { launchRedis } from '../redis-process.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { startTestService } from '../service.ts';
 import { fencedLines, textOf } from './documents.ts';
-import { PASSWORDS, adminOf, clientOf, documentedUsers, grant } from './redis-users.ts';
+import { adminOf, clientOf, grant } from './redis-users.ts';
+import { PASSWORDS, documentedUsers } from './shipped-files.ts';
 
 const ADMINISTRATOR = ['countersign-administrator', PASSWORDS['ADMINISTRATOR-PASSWORD']] as const;
 

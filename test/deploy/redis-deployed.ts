@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import { type Run, placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { POLICIES, type TestService, startTestService, transfer } from '../service.ts';
-import type { Secrets, ShippedRedis } from './shipped-redis.ts';
+import type { Secrets } from './shipped-files.ts';
+import type { ShippedRedis } from './shipped-redis.ts';
 
 /* A service on a Redis with the shipped users, and what it has decided before a restart and goes on with. */
 

@@ -6,17 +6,9 @@ import { z } from 'zod';
 import { eventually } from '../eventually.ts';
 import { onNextPort } from '../ports.ts';
 import { launchRedis } from '../redis-process.ts';
-import { textOf } from './documents.ts';
 import { WAYS, deployed, droppedBy, fill, goesOn, urlOf } from './redis-deployed.ts';
-import { PASSWORDS } from './redis-users.ts';
-import {
-  type Secrets,
-  type ShippedRedis,
-  makeSecrets,
-  startShippedRedis,
-  temporaryFolder,
-  usersOf,
-} from './shipped-redis.ts';
+import { type Secrets, makeSecrets, replicatedConf, sentinelConf, usersOf } from './shipped-files.ts';
+import { type ShippedRedis, startShippedRedis, temporaryFolder } from './shipped-redis.ts';
 
 /*
  * What restarts and a failover of replicated Redis keep, with the files of deploy/ as they are shipped and
@@ -29,9 +21,7 @@ const SLOW_MS = 240_000;
 const replicated =
   (primary?: ShippedRedis) =>
   (conf: string): string => {
-    const active = conf
-      .replaceAll(/^# (min-replicas-|masteruser |masterauth )/gm, '$1')
-      .replace('REPLICA-PASSWORD', PASSWORDS['REPLICA-PASSWORD']);
+    const active = replicatedConf(conf);
     expect(active).toMatch(/^masterauth password-of-the-replicas$/m);
     return primary === undefined ? active : `${active}\nreplicaof 127.0.0.1 ${primary.port}\n`;
   };
@@ -147,11 +137,8 @@ async function startShippedSentinel(primary: number): Promise<number> {
   const folder = temporaryFolder();
   const file = join(folder, 'sentinel.conf');
   return onNextPort(async (port) => {
-    const conf = textOf('deploy/redis/sentinel.conf')
-      .replace(/^port 26379$/m, `port ${port}\nbind 127.0.0.1\ndir ${folder}`)
-      .replace('redis-0.redis 6379', `127.0.0.1 ${primary}`)
-      .replace('SENTINEL-PASSWORD', PASSWORDS['SENTINEL-PASSWORD']);
-    writeFileSync(file, conf);
+    const own = `port ${port}\nbind 127.0.0.1\ndir ${folder}`;
+    writeFileSync(file, sentinelConf(primary).replace(/^port 26379$/m, own));
     const child = await launchRedis([file, '--sentinel']);
     onTestFinished(() => void child.kill('SIGKILL'));
     return port;

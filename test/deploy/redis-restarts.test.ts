@@ -12,10 +12,10 @@ import { rawClient, redisOfItsOwn, storeOn } from '../store/redis-under-test.ts'
 import { ROOT, textOf } from './documents.ts';
 import { type Deployed, WAYS, deployed, droppedBy, fill, goesOn, order, urlOf } from './redis-deployed.ts';
 import { clientOf } from './redis-users.ts';
+import { makeSecrets } from './shipped-files.ts';
 import {
   type ShippedRedis,
   composeContainer,
-  makeSecrets,
   startShippedRedis,
   statefulSetContainer,
   temporaryFolder,

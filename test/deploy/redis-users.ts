@@ -1,52 +1,5 @@
 import { Redis } from 'ioredis';
 import { onTestFinished } from 'vitest';
-import { fencedLines, textOf } from './documents.ts';
-
-/** Passwords as the document writes them, and as the tests give them. */
-export const PASSWORDS = {
-  'SERVICE-PASSWORD': 'password-of-the-service',
-  'OPERATOR-PASSWORD': 'password-of-the-operator',
-  'ADMINISTRATOR-PASSWORD': 'password-of-the-administrator',
-  'SENTINEL-PASSWORD': 'password-of-the-sentinels',
-  'REPLICA-PASSWORD': 'password-of-the-replicas',
-} as const;
-
-export type Section =
-  | 'service'
-  | 'operator'
-  | 'administrator'
-  | 'probe'
-  | 'default'
-  | 'prices'
-  | 'console'
-  | 'push'
-  | 'cluster'
-  | 'newer'
-  | 'sentinel'
-  | 'replica';
-
-/** The `ACL SETUSER` lines of docs/redis.md, by the language of their fence: `acl-service` and so on. */
-export function documentedUsers(): Readonly<Record<Section, readonly string[]>> {
-  const markdown = textOf('docs/redis.md').replaceAll(/^```acl (\w+)$/gm, '```acl_$1');
-  const lines = (section: Section): readonly string[] =>
-    fencedLines(markdown, `acl_${section}`).map((line) =>
-      Object.entries(PASSWORDS).reduce((text, [name, password]) => text.replaceAll(name, password), line),
-    );
-  return {
-    service: lines('service'),
-    operator: lines('operator'),
-    administrator: lines('administrator'),
-    probe: lines('probe'),
-    default: lines('default'),
-    prices: lines('prices'),
-    console: lines('console'),
-    push: lines('push'),
-    cluster: lines('cluster'),
-    newer: lines('newer'),
-    sentinel: lines('sentinel'),
-    replica: lines('replica'),
-  };
-}
 
 /** Whoever may give rights on a server, and see what was denied. */
 export interface Admin {

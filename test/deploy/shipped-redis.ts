@@ -1,4 +1,4 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,9 +9,9 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { onNextPort } from '../ports.ts';
 import { launchRedis } from '../redis-process.ts';
-import { ROOT, textOf } from './documents.ts';
+import { textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
-import { documentedUsers } from './redis-users.ts';
+import { type Secrets } from './shipped-files.ts';
 
 /*
  * Runs Redis with the files of deploy/ as they are. Only what differs on each machine is given on the command
@@ -69,29 +69,6 @@ export function statefulSetContainer(): Container {
     probes: [container.startupProbe, container.readinessProbe].map(({ exec }) => exec.command),
     conf: `${config}/redis.conf`,
     acl: `${config}/users.acl`,
-  };
-}
-
-/** The passwords and the users' file that `make-secrets.ts` makes, for Compose and for Kubernetes alike. */
-export interface Secrets {
-  readonly aclFile: string;
-  readonly passwordFile: (user: 'service' | 'operator') => string;
-  readonly administrator: string;
-}
-
-export function makeSecrets(folder: string): Secrets {
-  const args = [
-    join(ROOT, 'deploy/compose/make-secrets.ts'),
-    join(ROOT, 'deploy/redis/users.acl'),
-    join(folder, 'secrets'),
-  ];
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
-  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-  const path = (name: string): string => join(folder, 'secrets', name);
-  return {
-    aclFile: path('redis/users.acl'),
-    passwordFile: (user) => path(`${user}/redis.password`),
-    administrator: readFileSync(path('redis/administrator.password'), 'utf8'),
   };
 }
 
@@ -226,14 +203,6 @@ async function exitCodeOf([program = '', ...args]: readonly string[], port: numb
   const child = spawn(program, ['-p', `${port}`, ...args], { stdio: 'ignore' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code;
-}
-
-/** The lines for the users' file that do what `ACL SETUSER` lines of docs/redis.md do. */
-export function usersOf(...sections: readonly ('sentinel' | 'replica')[]): readonly string[] {
-  const documented = documentedUsers();
-  return sections.flatMap((section) =>
-    documented[section].map((line) => line.replace('ACL SETUSER', 'user')),
-  );
 }
 
 /** A key that expires this soon may be gone the next time. */

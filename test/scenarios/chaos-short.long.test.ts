@@ -1,5 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { noneListed } from '../../tools/chaos/invariants/in-force.ts';
+import { journalledBefore } from '../../tools/chaos/invariants/journal.ts';
+import { recovers } from '../../tools/chaos/invariants/recovery.ts';
 import { reportOf } from '../../tools/chaos/report.ts';
 import { run } from '../../tools/chaos/run.ts';
 import { startSingle } from '../../tools/chaos/topologies/single.ts';
@@ -27,22 +29,24 @@ const FAULTS = [
  */
 const TIMEOUTS = { answerTimeoutMs: 3000, commandTimeoutMs: 12_000 };
 
+const OPTIONS = {
+  seed: 1,
+  rounds: 1,
+  load: { workers: 6, restMs: 10 },
+  holdMs: [300, 900],
+  calmMs: [200, 400],
+  marginMs: 5000,
+  recoveryMs: 60_000,
+  report: () => undefined,
+} as const;
+
 describe('chaos, for a short while', { timeout: 300_000 }, () => {
   it('breaks no promise, whatever fails under load', async () => {
     const topology = await startSingle(2, TIMEOUTS);
     onTestFinished(() => topology.stop());
     const made = await run(
       { ...topology, faults: topology.faults.filter(({ name }) => FAULTS.includes(name)) },
-      {
-        seed: 1,
-        rounds: 1,
-        load: { workers: 6, restMs: 10 },
-        holdMs: [300, 900],
-        calmMs: [200, 400],
-        marginMs: 5000,
-        recoveryMs: 60_000,
-        report: () => undefined,
-      },
+      OPTIONS,
     );
     const report = reportOf(made);
     expect(report.invariants.flatMap(({ name, broken }) => broken.map((said) => `${name}: ${said}`))).toEqual(
@@ -54,5 +58,18 @@ describe('chaos, for a short while', { timeout: 300_000 }, () => {
     expect(report.faults.map(({ faults }) => faults).sort()).toEqual(FAULTS.toSorted());
     expect(report.approvals).toBeGreaterThan(100);
     expect(report.failures).toBeGreaterThan(0);
+  });
+
+  it("finds shipped users with whom Redis can't load its append-only file", async () => {
+    // The service may not ask what the user `default` may do, so that it starts all the same.
+    const users = (shipped: string): string =>
+      shipped.replace(/^user default .*$/m, 'user default reset off').replaceAll(' +acl|dryrun', '');
+    const topology = await startSingle(1, { ...TIMEOUTS, users });
+    onTestFinished(() => topology.stop());
+    const killed = topology.faults.filter(({ name }) => name === 'Redis killed and back at once');
+    const made = await run({ ...topology, faults: killed }, { ...OPTIONS, recoveryMs: 5000 });
+    const broken = reportOf(made).invariants.filter((each) => each.broken.length > 0);
+    const found = [journalledBefore.name, recovers.name];
+    expect(broken.map(({ name }) => name)).toEqual(expect.arrayContaining(found));
   });
 });

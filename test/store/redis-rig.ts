@@ -24,7 +24,7 @@ const addresses = (servers: readonly RedisProcess[]): { host: string; port: numb
 
 /** A store that asks the Sentinels for its primary, closed when the test is over. */
 export async function storeOnSentinels(rig: RedisSentinels, more: More = {}): Promise<RedisStore> {
-  const client = { sentinels: addresses(rig.sentinels), name: 'mymaster' };
+  const client = { sentinels: addresses(rig.sentinels), name: 'main' };
   const store = await openRedisStore({ client, ...more });
   onTestFinished(() => store.close());
   return store;

@@ -143,7 +143,7 @@ describe('the store on Redis under Sentinel', () => {
     const old = await rig.primary();
     const under = load(store);
     await approvesAgain(under.given);
-    await rig.sentinels[0]?.ask('SENTINEL', 'FAILOVER', 'mymaster');
+    await rig.sentinels[0]?.ask('SENTINEL', 'FAILOVER', 'main');
     const port = await eventually('another primary', async () => {
       const current = await rig.primary();
       return current === old ? undefined : current;

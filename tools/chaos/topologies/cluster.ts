@@ -4,7 +4,7 @@ import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import type { Random } from '../random.ts';
 import { createReceiver, startAll } from '../receivers.ts';
-import { type Topology, endings, storeOf } from '../topology.ts';
+import { type Topology, endings, shippedUntil, signedIn, storeOf } from '../topology.ts';
 
 const ANSWER_TIMEOUT_MS = 2000;
 const COMMAND_TIMEOUT_MS = 1000;
@@ -16,21 +16,25 @@ const KEYS = [keys.of('shop').control, keys.of('vault').control, keys.inForce] a
 export async function startCluster(count: number): Promise<Topology> {
   const ending = endings();
   try {
-    const cluster = await startRedisCluster({ primaries: 3, durable: true });
+    const shipped = shippedUntil(ending, { cluster: true });
+    const cluster = await startRedisCluster({ primaries: 3, shipped });
     ending.add(() => cluster.stop());
     const timeouts = { commandTimeoutMs: COMMAND_TIMEOUT_MS, connectTimeoutMs: COMMAND_TIMEOUT_MS };
     const receivers = Array.from({ length: count }, (_, index) =>
       createReceiver({
         name: `receiver ${index + 1}`,
         policies: revisionOf(0).files,
-        settings: { answerTimeoutMs: ANSWER_TIMEOUT_MS, store: { url: cluster.url, ...timeouts } },
+        settings: {
+          answerTimeoutMs: ANSWER_TIMEOUT_MS,
+          ...signedIn(shipped.secrets, { url: cluster.url, ...timeouts }),
+        },
       }),
     );
     ending.add(() => Promise.all(receivers.map((receiver) => receiver.remove())));
     await startAll(receivers);
     const [first] = receivers;
     if (first === undefined) throw new Error('there is no receiver');
-    const store = await storeOf(first);
+    const store = await storeOf(first, shipped);
     ending.add(() => store.close());
     return {
       name: 'cluster',

@@ -1,9 +1,6 @@
-import { Redis } from 'ioredis';
-import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { startRedisServer } from '../../../test/redis-server.ts';
 import { revisionOf } from '../policies.ts';
 import { createReceiver, startAll } from '../receivers.ts';
-import { type Topology, endings } from '../topology.ts';
+import { type Topology, endings, shippedUntil, signedIn, startOne, storeOf, urlOf } from '../topology.ts';
 
 const ANSWER_TIMEOUT_MS = 2000;
 
@@ -16,23 +13,27 @@ export interface LossTopology extends Topology {
 export async function startLosing(count: number, how: 'flushed' | 'restarted'): Promise<LossTopology> {
   const ending = endings();
   try {
-    const redis = await startRedisServer();
-    ending.add(() => redis.stop());
-    const admin = new Redis(redis.url, { maxRetriesPerRequest: 0 }).on('error', () => undefined);
-    ending.add(() => admin.disconnect());
+    const shipped = shippedUntil(ending);
+    const redis = await startOne(ending, shipped, ['appendonly no', 'save ""']);
     const receivers = Array.from({ length: count }, (_, index) =>
       createReceiver({
         name: `receiver ${index + 1}`,
         policies: revisionOf(0).files,
         settings: {
           answerTimeoutMs: ANSWER_TIMEOUT_MS,
-          store: { url: redis.url, commandTimeoutMs: 1000, connectTimeoutMs: 1000 },
+          ...signedIn(shipped.secrets, {
+            url: urlOf(redis),
+            commandTimeoutMs: 1000,
+            connectTimeoutMs: 1000,
+          }),
         },
       }),
     );
     ending.add(() => Promise.all(receivers.map((receiver) => receiver.remove())));
     await startAll(receivers);
-    const store = await openRedisStore({ url: redis.url, commandTimeoutMs: 1000 });
+    const [first] = receivers;
+    if (first === undefined) throw new Error('there is no receiver');
+    const store = await storeOf(first, shipped);
     ending.add(() => store.close());
     return {
       name: `loss (${how})`,
@@ -42,7 +43,7 @@ export async function startLosing(count: number, how: 'flushed' | 'restarted'): 
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
       journalLagMs: 0,
       stop: ending.run,
-      lose: () => (how === 'restarted' ? redis.restart() : admin.flushall().then(() => undefined)),
+      lose: () => (how === 'restarted' ? redis.restart() : redis.ask('FLUSHALL').then(() => undefined)),
     };
   } catch (thrown) {
     await ending.run();

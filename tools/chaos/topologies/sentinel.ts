@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { PASSWORDS } from '../../../test/deploy/shipped-files.ts';
 import { type RedisSentinels, startSentinels } from '../../../test/redis-sentinel.ts';
 import type { RedisProcess } from '../../../test/redis-process.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import { createReceiver, startAll } from '../receivers.ts';
-import { type Topology, endings, storeOf } from '../topology.ts';
+import { type Topology, endings, shippedUntil, signedIn, storeOf } from '../topology.ts';
 
 const ANSWER_TIMEOUT_MS = 2000;
 const COMMAND_TIMEOUT_MS = 1000;
@@ -35,9 +36,9 @@ export interface SentinelTopology extends Topology {
 export function startSentinel(
   count: number,
   replicas: number,
-  patience: Patience = {},
+  differing: Differing = {},
 ): Promise<SentinelTopology> {
-  const nodes = { name: 'sentinel', replicas: REPLICAS, wanted: replicas, ...patience };
+  const nodes = { name: 'sentinel', replicas: REPLICAS, wanted: replicas, ...differing };
   return startReplicated(count, nodes, (sentinels) => failovers(sentinels, REPLICAS, replicas));
 }
 
@@ -46,24 +47,26 @@ export function startSentinel(
  * without one of its nodes, and forgets nothing when a second one goes. Its primary dies, and is not replaced
  * while it still works: for that see `startSentinel`.
  */
-export function startSpare(count: number, patience: Patience = {}): Promise<SentinelTopology> {
+export function startSpare(count: number, differing: Differing = {}): Promise<SentinelTopology> {
   const wanted = REPLICAS_AND_ONE - 1;
-  const nodes = { name: 'spare', replicas: REPLICAS_AND_ONE, wanted, ...patience };
+  const nodes = { name: 'spare', replicas: REPLICAS_AND_ONE, wanted, ...differing };
   return startReplicated(count, nodes, (sentinels) => [
     ...failovers(sentinels, REPLICAS_AND_ONE, wanted).filter(({ replacesAlive }) => !replacesAlive),
     ...losses(sentinels, REPLICAS_AND_ONE),
   ]);
 }
 
-/**
- * After how long a silence the Sentinels replace a primary. A busy machine may stand still for a second, and a
- * primary that is replaced while it works may forget what fewer than all replicas have.
- */
-export interface Patience {
+export interface Differing {
+  /**
+   * After how long a silence the Sentinels replace a primary, if not as shipped. A busy machine may stand still
+   * for a second, and a primary that is replaced while it works may forget what fewer than all replicas have.
+   */
   readonly downAfterMs?: number;
+  /** `min-replicas-to-write`, if not as many as an approval waits for. */
+  readonly minReplicas?: number;
 }
 
-interface Replicated extends Patience {
+interface Replicated extends Differing {
   readonly name: string;
   readonly replicas: number;
   /** That an approval waits for. */
@@ -72,15 +75,16 @@ interface Replicated extends Patience {
 
 async function startReplicated(
   count: number,
-  { name, replicas, wanted, downAfterMs }: Replicated,
+  { name, replicas, wanted, downAfterMs, minReplicas = wanted }: Replicated,
   faultsOf: (sentinels: RedisSentinels) => readonly Fault[],
 ): Promise<SentinelTopology> {
   const ending = endings();
   try {
+    const shipped = shippedUntil(ending, { minReplicas });
     const sentinels = await startSentinels({
       replicas,
       sentinels: 3,
-      durable: true,
+      shipped,
       ...(downAfterMs === undefined ? {} : { downAfterMs }),
     });
     ending.add(() => sentinels.stop());
@@ -94,14 +98,14 @@ async function startReplicated(
       createReceiver({
         name: `receiver ${index + 1}`,
         policies: revisionOf(0).files,
-        settings: { answerTimeoutMs: ANSWER_TIMEOUT_MS, store },
+        settings: { answerTimeoutMs: ANSWER_TIMEOUT_MS, ...signedIn(shipped.secrets, store) },
       }),
     );
     ending.add(() => Promise.all(receivers.map((receiver) => receiver.remove())));
     await startAll(receivers);
     const [first] = receivers;
     if (first === undefined) throw new Error('there is no receiver');
-    const operated = await storeOf(first);
+    const operated = await storeOf(first, shipped);
     ending.add(() => operated.close());
     return {
       name,
@@ -268,13 +272,13 @@ function losses(sentinels: RedisSentinels, replicas: number): readonly Fault[] {
 
 /** From then on, the replica gets nothing from its primary. */
 async function cutOff(replica: RedisProcess): Promise<void> {
-  // The primary knows no password, and so takes none.
+  // No password of any user of the primary.
   await replica.ask('CONFIG', 'SET', 'masterauth', 'none');
   await replica.ask('CLIENT', 'KILL', 'TYPE', 'master');
 }
 
 async function reconnect(replica: RedisProcess): Promise<void> {
-  await replica.ask('CONFIG', 'SET', 'masterauth', '');
+  await replica.ask('CONFIG', 'SET', 'masterauth', PASSWORDS['REPLICA-PASSWORD']);
   // A Sentinel may have had the replica write the password to its file, where a restart would find it.
   await replica.ask('CONFIG', 'REWRITE');
 }

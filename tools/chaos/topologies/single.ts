@@ -1,42 +1,42 @@
 import { Redis } from 'ioredis';
-import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { type RedisServerProcess, startRedisServer } from '../../../test/redis-server.ts';
+import type { RedisProcess } from '../../../test/redis-process.ts';
 import { ANY_HOUR, type Fault, clockFault, receiverFaults, repeatedly } from '../faults.ts';
 import { revisionOf } from '../policies.ts';
 import { type Network, type Proxy, startProxy } from '../proxy.ts';
 import type { Random } from '../random.ts';
 import { createReceiver, startAll } from '../receivers.ts';
-import { type Topology, endings } from '../topology.ts';
+import { type Topology, endings, shippedUntil, signedIn, startOne, storeOf, urlOf } from '../topology.ts';
 
 /**
  * Below the time for a command: what is answered in time is so by the answer's own time-out, and decisions
  * come late.
  */
-const TIMEOUTS: SingleTimeouts = { answerTimeoutMs: 800, commandTimeoutMs: 2500 };
+const TIMEOUTS = { answerTimeoutMs: 800, commandTimeoutMs: 2500 };
 const CONNECT_TIMEOUT_MS = 1000;
-const OPERATOR_TIMEOUT_MS = 1000;
+const OPERATOR_TIMEOUT_MS = '1000';
 /** As much as may still be written once it is filled up. */
 const LEFT_BYTES = 100_000;
 
-export interface SingleTimeouts {
+export interface SingleOptions {
   readonly answerTimeoutMs: number;
   readonly commandTimeoutMs: number;
+  /** Changes the text of users.acl. */
+  readonly users?: (shipped: string) => string;
 }
 
-/**
- * Receivers on one Redis that has on disk what it acknowledged, each with a network of its own in between.
- */
+/** Receivers on one Redis as it is shipped, each with a network of its own in between. */
 export async function startSingle(
   count: number,
-  { answerTimeoutMs, commandTimeoutMs } = TIMEOUTS,
+  { answerTimeoutMs, commandTimeoutMs, users }: SingleOptions = TIMEOUTS,
 ): Promise<Topology> {
   const ending = endings();
   try {
-    const redis = await startRedisServer({ durable: true });
-    ending.add(() => redis.stop());
-    const admin = new Redis(redis.url, { maxRetriesPerRequest: 0 }).on('error', () => undefined);
+    const shipped = shippedUntil(ending, users && { users });
+    const redis = await startOne(ending, shipped);
+    const { port } = redis;
+    const admin = new Redis({ port, ...shipped.user, maxRetriesPerRequest: 0 }).on('error', () => undefined);
     ending.add(() => admin.disconnect());
-    const proxies = await Promise.all(Array.from({ length: count }, () => startProxy(redis.port)));
+    const proxies = await Promise.all(Array.from({ length: count }, () => startProxy(port)));
     ending.add(() => Promise.all(proxies.map((proxy) => proxy.close())));
     const receivers = proxies.map(({ url }, index) =>
       createReceiver({
@@ -44,13 +44,19 @@ export async function startSingle(
         policies: revisionOf(0).files,
         settings: {
           answerTimeoutMs,
-          store: { url, commandTimeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS },
+          ...signedIn(shipped.secrets, { url, commandTimeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS }),
         },
       }),
     );
     ending.add(() => Promise.all(receivers.map((receiver) => receiver.remove())));
     await startAll(receivers);
-    const store = await openRedisStore({ url: redis.url, commandTimeoutMs: OPERATOR_TIMEOUT_MS });
+    const [first] = receivers;
+    if (first === undefined) throw new Error('there is no receiver');
+    const direct = {
+      COUNTERSIGN_STORE_URL: urlOf(redis),
+      COUNTERSIGN_STORE_COMMAND_TIMEOUT_MS: OPERATOR_TIMEOUT_MS,
+    };
+    const store = await storeOf(first, { ...shipped, env: direct });
     ending.add(() => store.close());
     return {
       name: 'single',
@@ -73,7 +79,7 @@ export async function startSingle(
 }
 
 /** What can be done to the Redis itself; all of it keeps what was acknowledged. */
-function redisFaults(redis: RedisServerProcess, admin: Redis): readonly Fault[] {
+function redisFaults(redis: RedisProcess, admin: Redis): readonly Fault[] {
   const named = (
     name: string,
     begin: () => Promise<() => Promise<unknown>>,
@@ -102,8 +108,9 @@ function redisFaults(redis: RedisServerProcess, admin: Redis): readonly Fault[] 
     }),
     named('Redis filled up', async () => {
       const used = Number(/used_memory:(\d+)/.exec(await admin.info('memory'))?.[1]);
+      const [, shipped = '0'] = await admin.config('GET', 'maxmemory');
       await admin.config('SET', 'maxmemory', `${used + LEFT_BYTES}`);
-      return () => insisting(() => admin.config('SET', 'maxmemory', '0'));
+      return () => insisting(() => admin.config('SET', 'maxmemory', shipped));
     }),
     named('Redis read-only', async () => {
       await admin.replicaof('127.0.0.1', 1);
