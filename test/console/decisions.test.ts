@@ -126,9 +126,13 @@ describeOnBothStores('the decisions', (host) => {
     }
   });
 
-  it('are exported as they are shown, and no text is a formula', async () => {
+  it('are exported as they are shown', async () => {
     const console = await withStory();
     await console.pay({ appOrderId: '=1+1', orderAmount: '1' });
+    // An amount without a limit, and assets that a spreadsheet would take for formulas.
+    await console.cosign('/cosigner/web3', web3({ request_id: 'x-2', amount: -1 }));
+    for (const [at, symbol] of ['=1+1', '@"7",'].entries())
+      await console.cosign('/cosigner/withdraw', transfer({ request_id: `f-${at}`, symbol }));
     const lines = await console.get('/console/decisions?format=jsonl&source=shop&user=12345');
     expect(JSON.parse(lines.text)).toMatchObject({ subject: 'payment:=1+1', verdict: 'SUCCESS' });
     expect(JSON.parse(lines.text)).toMatchObject({ amount: '1', asset: 'USDT1742', user: '12345' });
@@ -136,9 +140,17 @@ describeOnBothStores('the decisions', (host) => {
     expect(csv.headers.get('content-disposition')).toBe('attachment; filename="decisions.csv"');
     const [head = '', row = '', end] = csv.text.split('\r\n');
     expect(head).toBe('id,at,type,verdict,code,subject,rule,because,revision,amount,asset,user');
-    expect(row).toContain('"FAILURE","RULE_REFUSED","payment:above","payments/amount-limit#1"');
-    expect(row).toMatch(/,"1000\.000000000000000001","USDT1742","8"$/);
+    expect(row).toContain('FAILURE,RULE_REFUSED,payment:above,payments/amount-limit#1');
+    expect(row).toMatch(/,1000\.000000000000000001,USDT1742,8$/);
     expect(end).toBe('');
+    for (const [id, fields] of [
+      ['x-2', '-1,ETH,'],
+      ['f-0', '1.5,"=1+1",'],
+      ['f-1', '1.5,"@""7"",",'],
+    ]) {
+      const { text } = await console.get(`/console/decisions?format=csv&id=${id}`);
+      expect(text).toContain(`,${fields}\r\n`);
+    }
   });
 
   it('one shows its answer, its rules, its callback and what else is about it', async () => {

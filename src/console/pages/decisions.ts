@@ -2,6 +2,7 @@ import { KINDS } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
 import { START, type Stream } from '../../journal/cursor.ts';
 import type { EntryFilter } from '../../journal/search.ts';
+import { csvLine } from '../../reconcile/csv.ts';
 import { JOURNAL_TYPES, type Store } from '../../store/store.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { readInstant } from '../../values/clock.ts';
@@ -242,8 +243,8 @@ const COLUMNS = [
 ] as const;
 
 async function* csv(page: FoundPage): AsyncGenerator<string> {
-  yield `${COLUMNS.join(',')}\r\n`;
-  for (const row of exported(page)) yield `${COLUMNS.map((column) => csvField(row[column])).join(',')}\r\n`;
+  yield `${csvLine(COLUMNS)}\r\n`;
+  for (const row of exported(page)) yield `${csvLine(COLUMNS.map((column) => row[column]))}\r\n`;
 }
 
 function exported({
@@ -255,7 +256,3 @@ function exported({
     return { ...texts, id: `${source}/${id}`, at: new Date(atMs).toISOString(), amount, asset, user };
   });
 }
-
-/** Quoted. A spreadsheet would run a text that begins like a formula, so it gets an apostrophe. */
-const csvField = (text: string): string =>
-  `"${/^[=+\-@\t\r]/.test(text) ? "'" : ''}${text.replaceAll('"', '""')}"`;
