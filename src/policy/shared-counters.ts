@@ -11,8 +11,8 @@ interface Sharer {
 }
 
 /**
- * Reports rules of different policies that name one counter but would count differently, and those that would
- * both count one callback.
+ * Reports rules that name one counter but would count differently: nothing of the one would count in the other.
+ * Also reports rules of different policies that would both count one callback.
  */
 export function sharedCounterFaults(policies: readonly CompiledPolicy[]): readonly PolicyFault[] {
   const sharers = policies.flatMap((policy) =>
@@ -23,8 +23,7 @@ export function sharedCounterFaults(policies: readonly CompiledPolicy[]): readon
   const byName = Map.groupBy(sharers, ({ shared }) => shared.name);
   return [...byName.values()].flatMap((all) =>
     all.flatMap((sharer, at) => {
-      const before = all.slice(0, at).filter(({ policy }) => policy !== sharer.policy);
-      return faultAmong(sharer, before) ?? [];
+      return faultAmong(sharer, all.slice(0, at)) ?? [];
     }),
   );
 }
@@ -38,7 +37,8 @@ function faultAmong(sharer: Sharer, others: readonly Sharer[]): PolicyFault | un
       const message = `the counter ${shared.name} has ${name} ${text} here, and ${theirs.text} in ${nameOf(other)}`;
       return faultOf(rule, policy, message, `write the same ${name} in both, or name another counter`);
     }
-    if (isDisjoint(policy, other.policy)) continue;
+    // Two rules of one policy are compared where they are compiled: alternatives may share a count.
+    if (policy === other.policy || isDisjoint(policy, other.policy)) continue;
     const message = `a callback could count twice under the counter ${shared.name}, here and in ${nameOf(other)}`;
     const fix = 'name different sources or symbols under when of the two policies, or name another counter';
     return faultOf(rule, policy, message, fix);

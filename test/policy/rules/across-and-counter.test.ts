@@ -182,6 +182,12 @@ describe('a counter with a name', () => {
     expect(fault).toContain(`the counter total ${message}`);
     expect(fault).toContain('withdrawals/window-limit#1 (a.yaml:5)');
     expect(fault).toMatch(/^a\.yaml:11:/);
+
+    // Also by the rules of one policy, and by alternatives, which would otherwise let through as much each.
+    const any = `any: [{ ${SUM} }, { all: [{ allow-list: { of: to, list: known } }, { ${rule} }] }]`;
+    for (const one of [withdrawals(`${SUM}\n  - ${rule}`), withdrawals(any)]) {
+      expect(faultsOf(one)).toEqual([expect.stringContaining(`the counter total ${message}`)]);
+    }
   });
 
   it('must be of one coin', () => {
