@@ -101,6 +101,27 @@ const start = planned('w', {
 const signed = { ...start, question: 'sign_success' as const, body: '{"w":2}' };
 const blocked = planned('blocked');
 
+/** Of a withdrawal: what it sends of a limit of 100. */
+const withdrawal = (id: string, question: 'sign_prepare' | 'sign_start', amount: bigint): Planned => ({
+  ...start,
+  subject: `transfer:${id}`,
+  question,
+  body: `{"id":"${id}","question":"${question}"}`,
+  charges: [{ counter: 'from 1', limit: 'tight', amount: amount * UNIT }],
+});
+/** A question, a later one about the same, and another withdrawal, when only the later one is in the window. */
+function laterQuestion(othersAmount: bigint): Parts {
+  const asked: readonly (readonly [Planned, number])[] = [
+    [withdrawal('later', 'sign_prepare', 60n), 4000],
+    [withdrawal('later', 'sign_start', 60n), 8000],
+    [withdrawal('other', 'sign_start', othersAmount), 10_000],
+  ];
+  return {
+    exchanges: asked.map(([callback, atMs]) => sent(callback, atMs)),
+    vault: asked.map(([callback, atMs]) => entry(callback, atMs + 5)),
+  };
+}
+
 interface Parts extends Partial<Omit<History, 'exchanges' | 'journal'>> {
   readonly exchanges?: readonly Exchange[];
   readonly shop?: readonly JournalEntry[];
@@ -270,6 +291,11 @@ describe('the auditor', () => {
       { exchanges: [sent(again, 6095)], shop: [entry(again, 6105)] },
     ],
     [
+      'an amount above a limit, of which a later question has used its part again',
+      'no window is over its limit',
+      laterQuestion(41n),
+    ],
+    [
       'an approval under a revision that was never pushed',
       'no window is over its limit',
       {
@@ -383,6 +409,7 @@ describe('the auditor', () => {
       'a repeat that is not charged again',
       { exchanges: [sent(first, 1900)], shop: [entry(first, 1905, { type: 'repeat' })] },
     ],
+    ['a later question that counts once, and the rest of the limit', laterQuestion(40n)],
     [
       'an approval at the millisecond of a freeze',
       { exchanges: [sent(late, 2995)], shop: [entry(late, 3005)] },
