@@ -59,6 +59,11 @@ const OPTIONS: Parameters<typeof z.toJSONSchema>[1] = {
       jsonSchema.anyOf = [...new Set([...(jsonSchema.anyOf ?? []), EMPTY])];
       if (jsonSchema.$ref !== undefined) delete jsonSchema.anyOf;
     }
+    if (jsonSchema['mayBeUnreadable'] === true) {
+      const [readable] = jsonSchema.anyOf ?? [];
+      for (const name of Object.keys(jsonSchema)) delete jsonSchema[name];
+      Object.assign(jsonSchema, readable);
+    }
     // It says that the program changes no value, and not that a request may not have it.
     delete jsonSchema.readOnly;
     if (!(zodSchema instanceof z.ZodObject)) return;

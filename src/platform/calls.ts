@@ -15,6 +15,14 @@ export type Decimal = string;
 /** A whole number that identifies something, as text, because it may exceed 2^53. */
 export type Id = string;
 
+/** A record that can't be read as the specification describes it. It hides no other record. */
+export interface UnreadableRecord {
+  /** What is wrong, such as `orderAmount must be an exact decimal`. */
+  readonly unreadable: string;
+  /** The JSON of the record, exactly as the platform wrote it. */
+  readonly text: string;
+}
+
 /** One operation. */
 export interface Verb<Parameters, Data> {
   /** Resolves with the data of the answer. Rejects with a PlatformError. */
@@ -31,7 +39,7 @@ export interface CallOptions {
 /** All records of all pages. */
 export interface ListAll<Parameters, Record> {
   /** For `for await`. Each step rejects with a PlatformError. */
-  (parameters: Parameters, options?: IterationOptions): Records<Record>;
+  (parameters: Parameters, options?: IterationOptions): Records<Record | UnreadableRecord>;
 }
 
 export interface IterationOptions extends CallOptions {

@@ -2,11 +2,11 @@ import { failure, type Failure } from '../errors.ts';
 import { exactValue } from '../values/exact-json.ts';
 import { type Bounds, type Member, type Members, decodeMembers, membersJson } from '../values/members.ts';
 import { printableSentence } from '../values/printable.ts';
-import type { z } from 'zod';
 import { platformCode } from './codes.ts';
 import { PlatformError, type PlatformErrorData } from './error.ts';
 import { type Operation, describeOperation } from './operation.ts';
 import type { Protection } from './protection.ts';
+import { faultsText } from './readings.ts';
 
 /** A page of 2,000 records of 60 members each has 120,000 members. */
 const ANSWER_BOUNDS: Omit<Bounds, 'bytes'> = { members: 2_000_000, depth: 16, numberCharacters: 128 };
@@ -77,19 +77,10 @@ function codeOf(members: Members): string | undefined {
   return (code?.kind === 'string' || code?.kind === 'number') && code.text !== '' ? code.text : undefined;
 }
 
-const FAULTS_MAX = 4;
-
 function readData(operation: Operation, value: unknown): unknown {
   const parsed = operation.data.safeParse(value === null ? (operation.empty ?? null) : value);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.slice(0, FAULTS_MAX).map(faultOf);
-  const more = parsed.error.issues.length - faults.length;
-  throw invalidAnswer(operation, [...faults, ...(more > 0 ? [`and ${more} more`] : [])].join('; '));
-}
-
-/** Names the member and what it must be, and never its value, which may be a token. */
-function faultOf({ path, message }: z.core.$ZodIssue): string {
-  return `${['data', ...path.map(String)].join('.').slice(0, 120)} ${message}`;
+  throw invalidAnswer(operation, faultsText(parsed.error.issues, ['data']));
 }
 
 function refusal(

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { UnreadableRecord } from './calls.ts';
 import { PlatformError, type PlatformErrorData } from './error.ts';
 
 /**
@@ -55,7 +56,7 @@ export interface Paging<D, R> {
   readonly page: string;
   /** The parameter with the number of records on a page. Without it, the platform chooses the number. */
   readonly size?: string;
-  records(data: D): readonly R[];
+  records(data: D): readonly (R | UnreadableRecord)[];
   /** The number of records on all pages. Absent if the answer doesn't contain it. */
   count?(data: D): number;
   /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { hash } from 'node:crypto';
-import type { IterationOptions, Records } from './calls.ts';
+import type { IterationOptions, Records, UnreadableRecord } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { invalidAnswer } from './envelope.ts';
 import { PlatformError } from './error.ts';
@@ -17,7 +17,8 @@ import { request } from './request.ts';
 /**
  * All records of an operation, one request a page. A record whose id comes again on a later page, because
  * records moved meanwhile, is given once. Equal records without an id are all given, unless their positions
- * prove that they are the same. A range of time that is too long for one request is read in parts.
+ * prove that they are the same; so are records that can't be read, whose ids are not known. A range of time
+ * that is too long for one request is read in parts.
  *
  * Throws PLATFORM_ANSWER_INVALID if a page repeats the earlier ones, if the pages moved and a record may have
  * been missed, or if there are fewer records than `count`.
@@ -27,7 +28,7 @@ export function iterate<O extends PagedOperation>(
   operation: O,
   parameters: ParametersOf<O>,
   options?: IterationOptions,
-): Records<RecordOf<O>>;
+): Records<RecordOf<O> | UnreadableRecord>;
 export function iterate(
   connection: Connection,
   operation: PagedOperation,
@@ -109,7 +110,7 @@ interface Reading {
 async function* readRange(reading: Reading): AsyncGenerator {
   const { operation, paging, position, seen, progress, options, isWhole } = reading;
   for (;;) {
-    const { data, records, keys } = await readPage(reading, position.page);
+    const { data, records, keys, hasId } = await readPage(reading, position.page);
     const count = paging.count?.(data);
     const least = count ?? paging.least?.(data);
     const page = { page: position.page, keys, count, least, received: position.received + records.length };
@@ -121,8 +122,9 @@ async function* readRange(reading: Reading): AsyncGenerator {
           'read all pages again',
       );
     }
-    const isRepeated =
-      paging.key === undefined ? isSame(keys, reading.previous) : keys.every((key) => seen.has(key));
+    const isRepeated = hasId.every(Boolean)
+      ? keys.every((key) => seen.has(key))
+      : isSame(keys, reading.previous);
     if (position.page > 1 && records.length > 0 && isRepeated) {
       // Some platforms repeat their last page after it.
       if (count === undefined && least !== undefined && position.received >= least) break;
@@ -130,11 +132,12 @@ async function* readRange(reading: Reading): AsyncGenerator {
     }
 
     const grown = count === undefined || progress.total === undefined ? 0 : count - progress.total;
-    const moved = paging.key === undefined ? await movedRecords(reading, keys, grown) : 0;
+    const cameBefore = keys.some((key, at) => hasId[at] === false && seen.has(key));
+    const moved = cameBefore ? await movedRecords(reading, keys, grown) : 0;
     const isDropped = (key: string, at: number): boolean =>
-      at < moved || (paging.key !== undefined && seen.has(key));
+      at < moved || (hasId[at] === true && seen.has(key));
     const repeated = keys.filter(
-      (key, at) => at < moved || (paging.key !== undefined && seen.get(key) === position.range),
+      (key, at) => at < moved || (hasId[at] === true && seen.get(key) === position.range),
     ).length;
     if (position.stated === -1) position.stated = least ?? -1;
     const begin = resumeAt(operation, position, keys);
@@ -170,9 +173,17 @@ async function* readRange(reading: Reading): AsyncGenerator {
 async function readPage({ connection, operation, paging, parameters, options }: Reading, page: number) {
   const data = await request(connection, operation, { ...parameters, [paging.page]: String(page) }, options);
   const records = paging.records(data);
-  const keyOf = (record: unknown): string => paging.key?.(record) ?? JSON.stringify(record);
-  return { data, records, keys: records.map((record) => shortKey(keyOf(record))) };
+  const ids = records.map((record) => (isUnreadable(record) ? undefined : paging.key?.(record)));
+  return {
+    data,
+    records,
+    keys: records.map((record, at) => shortKey(ids[at] ?? JSON.stringify(record))),
+    hasId: ids.map((id) => id !== undefined),
+  };
 }
+
+export const isUnreadable = (record: unknown): record is UnreadableRecord =>
+  typeof record === 'object' && record !== null && 'unreadable' in record;
 
 const isSame = (keys: readonly string[], others: readonly string[]): boolean =>
   keys.length === others.length && keys.every((key, at) => key === others[at]);
@@ -183,8 +194,8 @@ const isSame = (keys: readonly string[], others: readonly string[]): boolean =>
  * moved. If it has changed, as many records moved as `count` has grown by, or else what moved is unknown.
  */
 async function movedRecords(reading: Reading, keys: readonly string[], grown: number): Promise<number> {
-  const { operation, position, previous, seen } = reading;
-  if (previous.length === 0 || !keys.some((key) => seen.has(key))) return 0;
+  const { operation, position, previous } = reading;
+  if (previous.length === 0) return 0;
   const again = await readPage(reading, position.page - 1);
   if (isSame(again.keys, previous)) return 0;
   if (grown > 0 && grown <= keys.length && isSame(keys.slice(0, grown), previous.slice(-grown))) return grown;

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { SIGNED_DECIMAL } from '../values/amount.ts';
+import { exactText } from '../values/exact-json.ts';
+import type { UnreadableRecord } from './calls.ts';
 
 /*
  * The kinds of values in answers. An answer's numbers arrive as the text that was written (exact-json.ts), so
@@ -83,11 +85,36 @@ export function orNull<T extends z.ZodType>(schema: T) {
 /** What describes a record and identifies nothing: a name, a contact, a comment. */
 export const note = orNull(text).meta({ id: 'Note' });
 
-/** A list. The platform may write null for an empty one. */
-export function list<T extends z.ZodType>(element: T) {
+/** A list whose elements are all readable. The platform may write null for an empty one. */
+export function wholeList<T extends z.ZodType>(element: T) {
   return z
     .preprocess((value) => (value === null ? [] : value), z.array(element, { error: 'must be a list' }))
     .meta({ mayBeNull: true });
+}
+
+/** A list in which an element that can't be read stands as what it is, with its text. */
+export function list<T extends z.ZodType>(element: T) {
+  const unreadable = z
+    .unknown()
+    .transform((value): UnreadableRecord => {
+      const issues = element.safeParse(value).error?.issues ?? [];
+      return { unreadable: faultsText(issues), text: exactText(value) };
+    })
+    .meta({ tsType: 'UnreadableRecord' });
+  return wholeList(z.union([element, unreadable]).meta({ mayBeUnreadable: true }));
+}
+
+const FAULTS_MAX = 4;
+
+/** Names the members and what they must be, and never a value, which may be a token. */
+export function faultsText(issues: readonly z.core.$ZodIssue[], before: readonly string[] = []): string {
+  const faults = issues
+    .slice(0, FAULTS_MAX)
+    .map(({ path, message }) =>
+      `${[...before, ...path.map(String)].join('.').slice(0, 120)} ${message}`.trim(),
+    );
+  const more = issues.length - faults.length;
+  return [...faults, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }
 
 /** An object with at least these members. Members that the specification doesn't name are left out. */

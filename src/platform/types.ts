@@ -1,6 +1,6 @@
 // Generated from the registry of operations by `npm run generate`.
 
-import type { Decimal, Id, ListAll, Verb, Written, WrittenAmount } from './calls.ts';
+import type { Decimal, Id, ListAll, UnreadableRecord, Verb, Written, WrittenAmount } from './calls.ts';
 
 /** The operations of the platform, a resource each. The numbers are sections of its specification. */
 export interface Operations {
@@ -225,7 +225,7 @@ export interface OrdersListData {
   readonly count: number;
   readonly page: number;
   readonly pageSize: number;
-  readonly list: readonly OrdersListRecord[];
+  readonly list: readonly (OrdersListRecord | UnreadableRecord)[];
 }
 
 /** A record of `orders.list` (4.3). */
@@ -266,7 +266,7 @@ export interface AccountsListChangedParameters {
 
 /** The data that answers `accounts.listChanged` (4.4). */
 export interface AccountsListChangedData {
-  readonly accounts: readonly AccountsListChangedRecord[];
+  readonly accounts: readonly (AccountsListChangedRecord | UnreadableRecord)[];
 }
 
 /** A record of `accounts.listChanged` (4.4). */
@@ -300,7 +300,7 @@ export interface DepositsListParameters {
 }
 
 /** The data that answers `deposits.list` (4.5). */
-export type DepositsListData = readonly DepositsListRecord[];
+export type DepositsListData = readonly (DepositsListRecord | UnreadableRecord)[];
 
 /** A record of `deposits.list` (4.5). */
 export interface DepositsListRecord {
@@ -351,7 +351,7 @@ export interface InvitationsListData {
     readonly invitedCode: string | null;
     readonly ctime: string;
   };
-  readonly userExtInviteVoList: readonly InvitationsListRecord[];
+  readonly userExtInviteVoList: readonly (InvitationsListRecord | UnreadableRecord)[];
 }
 
 /** A record of `invitations.list` (4.6). */
@@ -367,7 +367,7 @@ export interface InvitationsListRecord {
   readonly phone: string | null;
   readonly email: string | null;
   readonly ctime: string;
-  readonly childLevel: readonly {
+  readonly childLevel: readonly ({
     readonly uid: Id;
     readonly nickname: string | null;
     readonly inviteCode: string | null;
@@ -379,7 +379,7 @@ export interface InvitationsListRecord {
     readonly phone: string | null;
     readonly email: string | null;
     readonly ctime: string;
-  }[] | null;
+  } | UnreadableRecord)[] | null;
 }
 
 /** The parameters of `brokerShares.list` (4.7). */
@@ -403,7 +403,7 @@ export interface BrokerSharesListParameters {
 /** The data that answers `brokerShares.list` (4.7). */
 export interface BrokerSharesListData {
   readonly count: number;
-  readonly list: readonly BrokerSharesListRecord[];
+  readonly list: readonly (BrokerSharesListRecord | UnreadableRecord)[];
 }
 
 /** A record of `brokerShares.list` (4.7). */
@@ -454,12 +454,12 @@ export type WalletAddressesListData = readonly {
   readonly count: number;
   readonly pageSize: number;
   readonly page: number;
-  readonly list: readonly {
+  readonly list: readonly ({
     readonly uid: Id;
     readonly address: string;
     readonly walletUid: Id;
     readonly tag: string | null;
-  }[];
+  } | UnreadableRecord)[];
   readonly walletSymbol: string;
 }[];
 
@@ -494,7 +494,7 @@ export interface WalletSymbolsListData {
   readonly pageSize: number;
   /** 1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc. */
   readonly walletType: number;
-  readonly list: readonly WalletSymbolsListRecord[];
+  readonly list: readonly (WalletSymbolsListRecord | UnreadableRecord)[];
 }
 
 /** A record of `walletSymbols.list` (4.9). */
@@ -519,7 +519,7 @@ export interface OtherTransfersListParameters {
 
 /** The data that answers `otherTransfers.list` (4.10). */
 export interface OtherTransfersListData {
-  readonly financeList: readonly OtherTransfersListRecord[];
+  readonly financeList: readonly (OtherTransfersListRecord | UnreadableRecord)[];
 }
 
 /** A record of `otherTransfers.list` (4.10). */
@@ -557,7 +557,7 @@ export interface OtcTradesListParameters {
 }
 
 /** The data that answers `otcTrades.list` (4.11). */
-export type OtcTradesListData = readonly OtcTradesListRecord[];
+export type OtcTradesListData = readonly (OtcTradesListRecord | UnreadableRecord)[];
 
 /** A record of `otcTrades.list` (4.11). */
 export interface OtcTradesListRecord {
@@ -648,7 +648,7 @@ export interface CouponsListParameters {
 /** The data that answers `coupons.list` (4.12). */
 export interface CouponsListData {
   readonly count: number;
-  readonly mapList: readonly CouponsListRecord[];
+  readonly mapList: readonly (CouponsListRecord | UnreadableRecord)[];
 }
 
 /** A record of `coupons.list` (4.12). */
@@ -683,12 +683,12 @@ export interface CoinGiftsListParameters {
 /** The data that answers `coinGifts.list` (4.13). */
 export interface CoinGiftsListData {
   readonly uid: Id | null;
-  readonly presentRecordList: readonly CoinGiftsListRecord[];
-  readonly persentTypeArr: readonly {
+  readonly presentRecordList: readonly (CoinGiftsListRecord | UnreadableRecord)[];
+  readonly persentTypeArr: readonly ({
     readonly present_type: string;
     readonly used: boolean;
     readonly title: string | null;
-  }[];
+  } | UnreadableRecord)[];
   readonly count: number;
   readonly pageSize: number;
   readonly page: number;
@@ -723,7 +723,7 @@ export interface AssetsSearchParameters {
 
 /** The data that answers `assets.search` (4.14). */
 export interface AssetsSearchData {
-  readonly accounts: readonly AssetsSearchRecord[];
+  readonly accounts: readonly (AssetsSearchRecord | UnreadableRecord)[];
   readonly precision: { readonly [name: string]: string };
 }
 
@@ -782,7 +782,7 @@ export interface BillListParameters {
 /** The data that answers `bill.list` (4.17). */
 export interface BillListData {
   readonly count: number;
-  readonly list: readonly BillListRecord[];
+  readonly list: readonly (BillListRecord | UnreadableRecord)[];
 }
 
 /** A record of `bill.list` (4.17). */
@@ -806,7 +806,7 @@ export type SymbolsListParameters = Readonly<Record<string, never>>;
 
 /** The data that answers `symbols.list` (4.18). */
 export interface SymbolsListData {
-  readonly symbolList: readonly SymbolsListRecord[];
+  readonly symbolList: readonly (SymbolsListRecord | UnreadableRecord)[];
 }
 
 /** A record of `symbols.list` (4.18). */
@@ -845,7 +845,7 @@ export interface FeeSharesListParameters {
 /** The data that answers `feeShares.list` (4.19). */
 export interface FeeSharesListData {
   readonly count: number;
-  readonly list: readonly FeeSharesListRecord[];
+  readonly list: readonly (FeeSharesListRecord | UnreadableRecord)[];
 }
 
 /** A record of `feeShares.list` (4.19). */
@@ -920,7 +920,7 @@ export interface CoAgentBonusesListParameters {
 /** The data that answers `coAgentBonuses.list` (4.20). */
 export interface CoAgentBonusesListData {
   readonly count: number;
-  readonly list: readonly CoAgentBonusesListRecord[];
+  readonly list: readonly (CoAgentBonusesListRecord | UnreadableRecord)[];
 }
 
 /** A record of `coAgentBonuses.list` (4.20). */
@@ -957,7 +957,7 @@ export interface AgentsListParameters {
 /** The data that answers `agents.list` (4.21). */
 export interface AgentsListData {
   readonly count: number;
-  readonly list: readonly AgentsListRecord[];
+  readonly list: readonly (AgentsListRecord | UnreadableRecord)[];
 }
 
 /** A record of `agents.list` (4.21). */

@@ -11,7 +11,7 @@ import { operations } from './operations/registry.ts';
 export function interfacesText(): string {
   return [
     '// Generated from the registry of operations by `npm run generate`.',
-    "import type { Decimal, Id, ListAll, Verb, Written, WrittenAmount } from './calls.ts';",
+    "import type { Decimal, Id, ListAll, UnreadableRecord, Verb, Written, WrittenAmount } from './calls.ts';",
     methodsText(),
     ...operations.flatMap(typesOf),
   ]
@@ -98,6 +98,8 @@ function typeOf(schema: z.core.$ZodType, context: Context = {}): string {
   if (schema instanceof z.ZodRecord) {
     return `{ readonly [name: string]: ${typeOf(schema.valueType, context)} }`;
   }
+  if (schema instanceof z.ZodUnion)
+    return `(${schema.options.map((option) => typeOf(option, context)).join(' | ')})`;
   if (schema instanceof z.ZodArray) return `readonly ${typeOf(schema.element, context)}[]`;
   if (schema instanceof z.ZodObject) return objectType(schema.shape, context);
   throw new Error(`${schema.constructor.name} has no TypeScript type; give the schema the meta tsType`);

@@ -1,6 +1,13 @@
 import { type Members, type TextBounds, readMembers } from '../values/members.ts';
-import { BILL_MEMBERS, type Bill, type BillRecord, type ReadRecord, billFault, shown } from './bill.ts';
-import { printableSentence } from '../values/printable.ts';
+import {
+  BILL_MEMBERS,
+  type Bill,
+  type BillRecord,
+  type ReadRecord,
+  billFault,
+  shown,
+  unreadable,
+} from './bill.ts';
 import { readCsvLine } from './csv.ts';
 import { type Line, readLines } from './lines.ts';
 
@@ -57,7 +64,7 @@ async function* records(
       count++;
       yield 'record' in value
         ? { ...value.record, line: number }
-        : { line: number, id: value.id, because: value.unreadable, text: printableSentence(text) };
+        : unreadable({ line: number, id: value.id, because: value.unreadable, text });
     }
   }
   checkCount(path, count, stated, expected);

@@ -83,9 +83,15 @@ export function checkRecord(
   bill: Pick<Bill, 'name'>,
   day: Day,
 ): BilledOrder | UnreadableRecord {
-  const { appOrderId, payCoinSymbol, orderAmount, orderType, userId, createTime, payTime, line } = record;
+  const { line, ...members } = record;
+  const { appOrderId, payCoinSymbol, orderAmount, orderType, userId, createTime, payTime } = members;
   const wrong = (member: keyof BillRecord, must: string): UnreadableRecord =>
-    unreadable(record, `${member} is ${shown(record[member])} and must be ${must}`);
+    unreadable({
+      line,
+      id: appOrderId,
+      because: `${member} is ${shown(record[member])} and must be ${must}`,
+      text: JSON.stringify(members),
+    });
   for (const member of ['appOrderId', 'payCoinSymbol', 'userId'] as const) {
     if (!isVisible(record[member])) return wrong(member, `1 to ${TEXT_MAX} visible characters`);
   }
@@ -101,6 +107,7 @@ export function checkRecord(
     if (date === undefined) return wrong(member, 'yyyy-MM-dd HH:mm:ss or epoch milliseconds');
     dates.push(date);
   }
+  if (dates.length === 0) return wrong('createTime', 'a time, because payTime is empty too');
   if (!dates.includes(day.date)) {
     const times = `createTime is ${shown(createTime)} and payTime is ${shown(payTime)}`;
     const because = `${times}, which is another day than ${day.date} in ${day.zone}`;
@@ -112,9 +119,9 @@ export function checkRecord(
 
 const isVisible = (text: string): boolean => text.length <= TEXT_MAX && TEXT.test(text);
 
-function unreadable({ line, ...members }: PlacedRecord, because: string): UnreadableRecord {
-  const id = isVisible(members.appOrderId) ? members.appOrderId : '';
-  return { line, id, because, text: printableSentence(JSON.stringify(members)) };
+/** The item's id and text are shown to people, so they have only visible characters. */
+export function unreadable({ id, text, ...found }: UnreadableRecord): UnreadableRecord {
+  return { ...found, id: isVisible(id) ? id : '', text: printableSentence(text) };
 }
 
 /** Line 0 means the whole bill. */

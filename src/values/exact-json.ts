@@ -14,6 +14,15 @@ export function exactValue(
   return catchRejection(() => ({ ok: true, value: valueOf(member, bounds) }));
 }
 
+/** The text of each object and array that was read, as long as its value is used. */
+const texts = new WeakMap<object, string>();
+
+/** The JSON text of a value that {@link exactValue} gave; of a string or a number, its text. */
+export function exactText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return (typeof value === 'object' && value !== null && texts.get(value)) || JSON.stringify(value);
+}
+
 /** Each level is read on its own, from text that the level above has already bounded. */
 function valueOf({ kind, text }: Member, bounds: TextBounds): ExactJson {
   if (kind === 'string' || kind === 'number') return text;
@@ -22,9 +31,20 @@ function valueOf({ kind, text }: Member, bounds: TextBounds): ExactJson {
   if (kind === 'array') {
     const read = readElements(text, bounds);
     if (!read.ok) throw new Rejected(read);
-    return read.elements.map((element) => valueOf(element, bounds));
+    return kept(
+      text,
+      read.elements.map((element) => valueOf(element, bounds)),
+    );
   }
   const read = readMembers(text, bounds);
   if (!read.ok) throw new Rejected(read);
-  return Object.fromEntries(Array.from(read.members, ([name, value]) => [name, valueOf(value, bounds)]));
+  return kept(
+    text,
+    Object.fromEntries(Array.from(read.members, ([name, value]) => [name, valueOf(value, bounds)])),
+  );
+}
+
+function kept<T extends object>(text: string, value: T): T {
+  texts.set(value, text);
+  return value;
 }

@@ -212,7 +212,7 @@ describe.each(fixtures.map((fixture) => ({ ...fixture, name: fixture.command }))
     const platform = await startPlatform({ data: () => data });
     const isRead = async (): Promise<boolean> =>
       fixture.call(client(platform.url)).then(
-        () => true,
+        (read) => !JSON.stringify(read).includes('"unreadable":'),
         (thrown: unknown) => {
           if (thrown instanceof PlatformError && thrown.code === 'PLATFORM_ANSWER_INVALID') return false;
           throw thrown;

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { envelope, startPlatform } from '../platform/plain-platform.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   DAY,
@@ -68,6 +69,15 @@ const UNREADABLE: Readonly<Record<string, readonly [text: string, message: RegEx
   'an empty id': [row({ appOrderId: '' }), /line 1: appOrderId is "" and must be 1 to 256 visible/, ''],
   'an id with an invisible character': [row({ appOrderId: 'a\u200b' }), /line 1: appOrderId/, ''],
   'a user that is null': [json('"userId":12345', '"userId":null'), /line 1: userId is "" and/],
+  'no time': [
+    row({ createTime: '', payTime: '' }),
+    /createTime is "" and must be a time, because payTime is/,
+  ],
+  'no amount, and an id with an invisible character': [
+    json('"orderAmount":100,', '').replace('"a"', String.raw`"a\u200b"`),
+    /line 1: orderAmount is missing: \{/,
+    '',
+  ],
   'a day that does not exist': [
     row({ createTime: '2025-02-30 00:00:00' }),
     /line 1: createTime is "2025-02-30/,
@@ -200,6 +210,35 @@ describe('a record that cannot be read', () => {
       expect(found).toMatchObject({ id, note: expect.stringMatching(message) });
     },
   );
+
+  it('is an exception of its day in the answer of the platform, too', async () => {
+    const strange = jsonLine(billed({ id: 'a', amount: '"ten"' }));
+    const platform = await startPlatform({
+      raw(response) {
+        const data = `{"count":3,"list":[${strange},${jsonLine(billed({ id: 'b' }))},null]}`;
+        response.setHeader('content-type', 'application/json').end(envelope('md5', data));
+        return true;
+      },
+    });
+    const world = await openWorld();
+    onTestFinished(() => world.close());
+    for (const id of ['a', 'b', 'c']) await world.pay({ id });
+    const env = { COUNTERSIGN_PLATFORM_URL: platform.url };
+    const argv = ['reconcile', '--day', DAY, '--directory', world.directory, '--json'];
+    const ran = await world.runWith({ env })(...argv);
+    expect(ran.code).toBe(1);
+    const { classes, exceptions } = reportOf(ran);
+    expect(classes).toEqual({ matched: 1, 'billed-unreadable': 2, 'approved-not-billed': 1 });
+    expect(exceptions).toMatchObject([
+      { class: 'approved-not-billed', id: 'c' },
+      {
+        class: 'billed-unreadable',
+        id: 'a',
+        note: `line 1: orderAmount must be an exact decimal: ${strange}`,
+      },
+      { class: 'billed-unreadable', id: '', note: 'line 3: must be an object: null' },
+    ]);
+  });
 
   it('is not a negative amount, which is compared', async () => {
     const world = await openWorld();

@@ -39,7 +39,8 @@ export async function parametersOf(
       return { apiKey: user.apiKey, secret: user.secret, uid: String(user.uid) };
     case 'coupons.recover': {
       const { mapList } = await platform.coupons.list({ status: '2' });
-      return { id: mapList[0]?.id ?? '' };
+      const [coupon] = mapList;
+      return { id: coupon !== undefined && 'id' in coupon ? coupon.id : '' };
     }
     case 'coupons.list':
       return { page: '1', pageSize: '10' };

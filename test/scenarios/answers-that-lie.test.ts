@@ -102,7 +102,6 @@ const ENDINGS: Readonly<Partial<Record<AnswerFault, Ending>>> = {
     ...invalid(/data must be an object/, 'paid'),
     because: { md5: /data must be an object/, 'rsa-envelope': /data is not encrypted/ },
   },
-  'answer-kinds': invalid(/data\.symbolList\.0\.\w+ must be/, 'paid'),
   'answer-member': invalid(/data\.symbolList must be a list/, 'paid'),
   'answer-sign': invalid(/the signature was made with another key|sign/, 'paid'),
   'answer-unsigned': invalid(/the member sign, the signature of data, is missing/, 'paid'),
@@ -111,6 +110,8 @@ const ENDINGS: Readonly<Partial<Record<AnswerFault, Ending>>> = {
 
 /** These only show in more than one page. */
 const OF_PAGES = ['answer-count', 'answer-pages'] as const;
+/** This makes records that can't be read, and no answer. */
+const OF_RECORDS = 'answer-kinds';
 const SEALED: ReadonlySet<string> = new Set<AnswerFault>(['answer-sign', 'answer-unsigned', 'answer-data']);
 
 const cases = SCHEMES.flatMap((scheme) =>
@@ -120,7 +121,7 @@ const cases = SCHEMES.flatMap((scheme) =>
 );
 
 it('each fault of answers has a case', () => {
-  expect(new Set([...Object.keys(ENDINGS), ...OF_PAGES])).toEqual(new Set(ANSWER_FAULTS));
+  expect(new Set([...Object.keys(ENDINGS), ...OF_PAGES, OF_RECORDS])).toEqual(new Set(ANSWER_FAULTS));
 });
 
 describe.each(cases)('$fault with $scheme', ({ fault, scheme, code, because, reading, payment }) => {
@@ -180,6 +181,22 @@ const said = ({ code, out, err }: Ran) => ({
   announcement: /The announcement of A-\d (stays|is cancelled)/.exec(err)?.[1]?.replace('is ', '') ?? '',
 });
 
+it.each(SCHEMES)('records of wrong kinds are unreadable, each with its text, with %s', async (scheme) => {
+  const sandbox = await lying(`${OF_RECORDS}@${SYMBOLS}`);
+  const { symbolList } = await clientOf(sandbox, scheme).symbols.list({});
+  expect(symbolList[0]).toEqual({
+    unreadable: expect.stringMatching(/^coinSymbol must be a text; .* and \d+ more$/) as string,
+    text: expect.stringMatching(/^\{"coinSymbol":\[/) as string,
+  });
+  const run = placeFor(sandbox).runWith({ clock });
+  const symbols = ['platform', 'symbols', '--scheme', scheme];
+  const json = await run(...symbols, '--json');
+  expect([json.code, json.json()]).toEqual([1, { symbolList }]);
+  const { code, err } = await run(...symbols);
+  expect(code).toBe(1);
+  expect(err).toContain(`Record ${symbolList.length} can't be read: coinSymbol must be a text; `);
+});
+
 describe.each(SCHEMES)('pages that lie, with %s', (scheme) => {
   const BECAUSE = {
     'answer-count': /page \d is empty after 5 records, but count is 6/,
@@ -193,8 +210,8 @@ describe.each(SCHEMES)('pages that lie, with %s', (scheme) => {
       await platform.payments.create({ ...order(`A-${at}`), orderAmount: '0.1' });
     const given: string[] = [];
     const read = async (): Promise<void> => {
-      for await (const { appOrderId } of platform.bill.listAll({ day: DAY, pageSize: 2 }))
-        given.push(appOrderId);
+      for await (const record of platform.bill.listAll({ day: DAY, pageSize: 2 }))
+        given.push('unreadable' in record ? record.text : record.appOrderId);
     };
     const error = await errorOf(read());
     expect(error).toMatchObject({

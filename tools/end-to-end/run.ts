@@ -224,8 +224,9 @@ async function signingsOf(world: World): Promise<readonly (readonly [string, End
 async function billOf(world: World): Promise<readonly Part[]> {
   const records: Part[] = [];
   for (const day of world.days) {
-    for await (const { payCoinSymbol, orderAmount } of world.platformOf('md5').bill.listAll({ day })) {
-      records.push({ coin: payCoinSymbol, amount: orderAmount });
+    for await (const record of world.platformOf('md5').bill.listAll({ day })) {
+      if ('unreadable' in record) throw new Error(`${record.unreadable}: ${record.text}`);
+      records.push({ coin: record.payCoinSymbol, amount: record.orderAmount });
     }
   }
   return records;

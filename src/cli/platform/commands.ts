@@ -4,8 +4,9 @@ import { CountersignError } from '../../errors.ts';
 import { PlatformError } from '../../platform/error.ts';
 import type { Operation, PagedOperation } from '../../platform/operation.ts';
 import { operations } from '../../platform/operations/registry.ts';
-import { iterate } from '../../platform/paging.ts';
+import { isUnreadable, iterate } from '../../platform/paging.ts';
 import { request } from '../../platform/request.ts';
+import { printableSentence } from '../../values/printable.ts';
 import type { Call, CommandRow, ExitCode } from '../command.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
@@ -71,6 +72,8 @@ async function run(session: Session, call: Call, operation: Operation): Promise<
   }
   const data = await request(platform.connection, operation, parameters);
   const records = recordsOf(operation, data);
+  const unreadable = createReport(session);
+  for (const record of records ?? []) unreadable.see(record);
   if (csv && records !== undefined) {
     const names = columnsOf(operation, records);
     const lines = [
@@ -79,10 +82,24 @@ async function run(session: Session, call: Call, operation: Operation): Promise<
       ...endOf(operation, operation.paging?.count?.(data)),
     ];
     for (const line of lines) session.print(line, line);
-    return 0;
+  } else {
+    session.print(dataText(operation, data, records), data);
   }
-  session.print(dataText(operation, data, records), data);
-  return 0;
+  return unreadable.exitCode();
+}
+
+/** Says on standard error which records can't be read, so that nobody takes the output for whole. */
+function createReport(session: Session) {
+  let [seen, found] = [0, 0];
+  return {
+    see(record: unknown): void {
+      seen++;
+      if (!isUnreadable(record)) return;
+      found++;
+      session.report(`Record ${seen} can't be read: ${record.unreadable}: ${printableSentence(record.text)}`);
+    },
+    exitCode: (): ExitCode => (found === 0 ? 0 : 1),
+  };
 }
 
 /** Those of the operation, so that an answer without records has a header as well. */
@@ -120,21 +137,27 @@ interface AllPages {
 
 async function printAll(session: Session, all: AllPages): Promise<ExitCode> {
   const records: unknown[] = [];
-  await eachRecord(session, all, (record) => void records.push(record));
+  const unreadable = createReport(session);
+  await eachRecord(session, all, (record) => {
+    records.push(record);
+    unreadable.see(record);
+  });
   session.print(`${recordsText(records)}\n${counted(records.length, 'record')}.`, records);
-  return 0;
+  return unreadable.exitCode();
 }
 
 /** Prints each record as it comes, so that memory doesn't grow with their number. */
 async function printAllCsv(session: Session, all: AllPages): Promise<ExitCode> {
   const names = columnsOf(all.operation, []);
   session.print(csvHeader(names), names);
+  const unreadable = createReport(session);
   const total = await eachRecord(session, all, async (record) => {
+    unreadable.see(record);
     for (const line of csvLines([record], names)) session.print(line, line);
     await session.drained();
   });
   for (const line of endOf(all.operation, total)) session.print(line, line);
-  return 0;
+  return unreadable.exitCode();
 }
 
 /** Resolves with the number of records that the platform states. */

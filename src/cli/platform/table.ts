@@ -1,4 +1,6 @@
 import { csvLine } from '../../reconcile/csv.ts';
+import { isUnreadable } from '../../platform/paging.ts';
+import { readMembers } from '../../values/members.ts';
 import { columns, printable } from '../print.ts';
 
 /** A table with more columns is shown as one block for each record. */
@@ -21,9 +23,17 @@ export function objectText(value: unknown): string {
     : columns(members.map(([name, member]) => [name, cellOf(member)]));
 }
 
-/** Lines of CSV (RFC 4180): the names, then a line for each record. */
+/** Lines of CSV (RFC 4180). A record that can't be read has its members as the platform wrote them. */
 export function csvLines(records: readonly unknown[], names: readonly string[]): readonly string[] {
-  return records.map((record) => csvLine(names.map((name) => cellOf(memberOf(record, name)))));
+  return records.map((record) => {
+    if (!isUnreadable(record)) return csvLine(names.map((name) => cellOf(memberOf(record, name))));
+    const read = readMembers(record.text);
+    if (!read.ok) return csvLine(names.map((_, at) => (at === 0 ? cellOf(record.text) : '')));
+    const { members } = read;
+    return csvLine(
+      names.map((name) => cellOf(members.get(name)?.kind === 'null' ? '' : members.get(name)?.text)),
+    );
+  });
 }
 
 export const csvHeader = (names: readonly string[]): string => csvLine(names);

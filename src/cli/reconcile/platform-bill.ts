@@ -5,8 +5,10 @@ import type { Connection } from '../../platform/connection.ts';
 import { bill } from '../../platform/operations/bill.ts';
 import { PlatformError } from '../../platform/error.ts';
 import { iterate } from '../../platform/paging.ts';
+import { appOrderIdOf } from '../../platform/payment.ts';
+import type { UnreadableRecord } from '../../platform/calls.ts';
 import type { BillListRecord } from '../../platform/types.ts';
-import { type Bill, type PlacedRecord, billFault } from '../../reconcile/bill.ts';
+import { type Bill, type ReadRecord, billFault, unreadable } from '../../reconcile/bill.ts';
 import type { Day } from '../../reconcile/day.ts';
 
 /**
@@ -19,7 +21,7 @@ export function platformBill(connection: Connection, { source, day }: { source: 
   const hash = createHash('sha256');
   let isRead = false;
 
-  async function* records(): AsyncGenerator<PlacedRecord> {
+  async function* records(): AsyncGenerator<ReadRecord> {
     let line = 0;
     let count: number | undefined;
     const onPage = ({ pages, total }: PageProgress): void => {
@@ -65,6 +67,11 @@ function changed(name: string, because: string, count: number | undefined): Coun
   );
 }
 
-function placedRecord({ orderType, openId, payTime, ...texts }: BillListRecord, line: number): PlacedRecord {
+function placedRecord(record: BillListRecord | UnreadableRecord, line: number): ReadRecord {
+  if ('unreadable' in record) {
+    const { unreadable: because, text } = record;
+    return unreadable({ line, id: appOrderIdOf(record) ?? '', because, text });
+  }
+  const { orderType, openId, payTime, ...texts } = record;
   return { ...texts, orderType: String(orderType), openId: openId ?? '', payTime: payTime ?? '', line };
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { integer, oneOf, page, pageSize, word } from '../parameters.ts';
-import { count, id, list, note, record, text } from '../readings.ts';
+import { count, id, list, note, record, text, wholeList } from '../readings.ts';
 
 export const walletType = oneOf(['1', '2', '3', '4']);
 
@@ -33,7 +33,8 @@ export const walletAddresses = defineOperation({
   }),
   numbers: ['walletType', 'uid', 'page', 'pageSize'],
   example: { walletType: '1', symbol: 'USDT1742' },
-  data: list(mapping),
+  // A symbol that can't be read would hide the number of its records.
+  data: wholeList(mapping),
   record: record({ symbol: text, walletSymbol: text, ...user }),
   reads: true,
   paging: {
@@ -41,7 +42,7 @@ export const walletAddresses = defineOperation({
     size: 'pageSize',
     records: (data) =>
       data.flatMap(({ symbol, walletSymbol, list: users }) =>
-        users.map((each) => ({ symbol, walletSymbol, ...each })),
+        users.map((each) => ('unreadable' in each ? each : { symbol, walletSymbol, ...each })),
       ),
     count: (data) => data.reduce((sum, each) => sum + each.count, 0),
     key: ({ symbol, uid, address, tag }) => JSON.stringify([symbol, uid, address, tag]),

@@ -2,7 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commandsFor } from '../../../src/cli/commands.ts';
+import { checkRecord } from '../../../src/reconcile/bill.ts';
 import { openBillFile } from '../../../src/reconcile/bill-file.ts';
+import { readDay } from '../../../src/reconcile/day.ts';
 import { operations } from '../../../src/platform/operations/registry.ts';
 import { openPlace } from '../../archive/place.ts';
 import { idOf, push, request as asked } from '../../store/requests.ts';
@@ -271,6 +273,36 @@ describe('platform bill --csv', () => {
       ids.map((appOrderId) => ({ appOrderId, createTime: '2025-06-10 12:00:00' })),
     );
   });
+
+  it.each([[['--all']], [[]]])(
+    'has a record that can’t be read as the platform wrote it, which reconcile --bill judges: %j',
+    async (more) => {
+      const strange = { ...order('b'), orderAmount: '1 BTC' };
+      const platform = await startPlatform({
+        data: () => JSON.stringify({ count: 3, list: [order('a'), strange, null] }),
+      });
+      const { run, write } = placeFor(platform.url);
+      const { code, out, err } = await run(...BILL, ...more);
+      expect(code).toBe(1);
+      const lines = [line('a'), line('b').replace('100', '1 BTC'), 'null,,,,,,,,'];
+      expect(out).toBe([HEADER, ...lines, 'end,3', ''].join('\n'));
+      expect(err).toContain(
+        `Record 2 can't be read: orderAmount must be an exact decimal: ${JSON.stringify(strange)}\n`,
+      );
+      expect(err).toContain("Record 3 can't be read: must be an object: null\n");
+      const bill = openBillFile(write('bill.csv', out));
+      const judged: unknown[] = [];
+      for await (const record of bill.records()) {
+        const read = 'because' in record ? record : checkRecord(record, bill, readDay('2025-06-10', 'UTC'));
+        judged.push('because' in read ? read.because : read.id);
+      }
+      expect(judged).toEqual([
+        'a',
+        'orderAmount is "1 BTC" and must be a decimal with at most 36 digits before and after the point',
+        'appOrderId is "" and must be 1 to 256 visible characters',
+      ]);
+    },
+  );
 
   it('of a page says how many records the bill has, so that the others are missed', async () => {
     const platform = await startPlatform({ data: () => JSON.stringify({ count: 3, list: [order('a')] }) });

@@ -31,6 +31,9 @@ export async function mistakesOfData(platform: Platform): Promise<void> {
   // @ts-expect-error What is read is not changed.
   list.push(list[0]);
   for await (const record of platform.bill.listAll({})) {
+    // @ts-expect-error It may be a record that can't be read.
+    console.log(record.orderAmount);
+    if ('unreadable' in record) continue;
     // @ts-expect-error An amount is text.
     console.log(record.orderAmount * 2);
     // @ts-expect-error A text that the platform may leave out can be null.

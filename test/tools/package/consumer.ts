@@ -28,12 +28,13 @@ const billed: BillListRecord | undefined = await platform.payments.find({ appOrd
 
 const ids: string[] = [];
 const first = platform.bill.listAll({ day, orderType: 1, pageSize: 2 });
-for await (const { appOrderId } of first) {
-  ids.push(appOrderId);
+for await (const record of first) {
+  if ('unreadable' in record) throw new Error(`${record.unreadable}: ${record.text}`);
+  ids.push(record.appOrderId);
   if (ids.length === 3) break;
 }
 const rest = platform.bill.listAll({ day, orderType: 1, pageSize: 2 }, { cursor: first.cursor });
-for await (const { appOrderId } of rest) ids.push(appOrderId);
+for await (const record of rest) if (!('unreadable' in record)) ids.push(record.appOrderId);
 const { count } = await platform.bill.list({ day, orderType: 1 });
 
 const untyped: string = JSON.stringify({ ...payment, appOrderId: 'A-2', orderAmount: 0.1 });

@@ -1,0 +1,238 @@
+import { describe, expect, it } from 'vitest';
+import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
+import type { Records } from '../../src/platform/calls.ts';
+import type { Platform } from '../../src/platform/client.ts';
+import { createConnection, systemParts } from '../../src/platform/connection.ts';
+import { readDay } from '../../src/reconcile/day.ts';
+import type { ReadRecord } from '../../src/reconcile/bill.ts';
+import { client, credentials, errorOf } from './client.ts';
+import { startPlatform } from './plain-platform.ts';
+
+/*
+ * One record that isn't as the specification describes it hides no other record of its page: it is given as
+ * unreadable, with its exact text. It counts by its position.
+ */
+
+const DAY = '2026-03-02';
+const order = (appOrderId: string, amount = '1.50'): string =>
+  `{"merchantUserId":1,"appOrderId":"${appOrderId}","payCoinSymbol":"BTC","orderAmount":${amount},` +
+  `"orderType":1,"userId":1,"openId":"o","createTime":"${DAY} 10:00:00","payTime":"${DAY} 10:00:01"}`;
+/** Its text has blanks, an escape, numbers with an exponent and zeros, and a member nobody knows. */
+const STRANGE = String.raw`{ "appOrderId" : "s\u0041", "orderAmount": "ten",  "userId":1.0E1, "new":[1.50, {"a":null}] }`;
+const NULL = { unreadable: 'must be an object', text: 'null' };
+
+const page = (count: number, ...list: readonly string[]): string =>
+  `{"count":${count},"list":[${list.join(',')}]}`;
+
+/** Each record by its order id, or by its text if it can't be read. */
+async function idsOf(
+  records: Records<{ readonly appOrderId: string } | { readonly unreadable: string; readonly text: string }>,
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for await (const record of records) found.push('unreadable' in record ? record.text : record.appOrderId);
+  return found;
+}
+
+/** A platform whose bill has these answers, one a request. */
+const inTurn = (...answers: readonly string[]) => {
+  let request = 0;
+  return startPlatform({ data: () => answers[request++] ?? page(0) });
+};
+
+describe('a page with a record that can’t be read', () => {
+  it.each(['md5', 'rsa-envelope'] as const)(
+    'gives it with its exact text among the others: %s',
+    async (scheme) => {
+      const platform = await startPlatform({ data: () => page(3, order('a'), STRANGE, order('b')) });
+      const { count, list } = await client(platform.url, { scheme }).bill.list({ day: DAY });
+      expect(count).toBe(3);
+      expect(list).toMatchObject([{ appOrderId: 'a', orderAmount: '1.50' }, {}, { appOrderId: 'b' }]);
+      expect(list[1]).toEqual({
+        unreadable:
+          'merchantUserId must be an id; payCoinSymbol must be a text; orderAmount must be an exact decimal; ' +
+          'orderType must be a whole number; and 2 more',
+        text: STRANGE,
+      });
+    },
+  );
+
+  it.each([
+    ['null', 'must be an object', 'null'],
+    ['17', 'must be an object', '17'],
+    ['1.0E1', 'must be an object', '1.0E1'],
+    ['true', 'must be an object', 'true'],
+    ['"text"', 'must be an object', 'text'],
+    ['[ 1.50 ]', 'must be an object', '[ 1.50 ]'],
+  ])('also if it is %s', async (written, unreadable, text) => {
+    const platform = await startPlatform({ data: () => page(2, written, order('b')) });
+    const { list } = await client(platform.url).bill.list({ day: DAY });
+    expect(list).toMatchObject([{ unreadable, text }, { appOrderId: 'b' }]);
+  });
+
+  const OTHERS: Readonly<
+    Record<string, readonly [call: (platform: Platform) => Promise<unknown>, data: string, read: object]>
+  > = {
+    'coin gifts': [
+      (platform) => platform.coinGifts.list({}),
+      '{"presentRecordList":[null],"persentTypeArr":[null],"count":1,"pageSize":1,"page":1}',
+      { presentRecordList: [NULL], persentTypeArr: [NULL], count: 1 },
+    ],
+    deposits: [(platform) => platform.deposits.list({ userId: 1 }), '[null]', [NULL]],
+    'wallet addresses': [
+      (platform) => platform.walletAddresses.list({ walletType: 1, symbol: 'USDT' }),
+      '[{"symbol":"USDT","count":1,"pageSize":1,"page":1,"walletSymbol":"U","list":[null]}]',
+      [{ count: 1, list: [NULL] }],
+    ],
+    accounts: [
+      (platform) => platform.accounts.listChanged({ updateTime: '2026-03-02T10:00:00Z' }),
+      '{"accounts":[null]}',
+      { accounts: [NULL] },
+    ],
+    agents: [(platform) => platform.agents.list({ uids: 1 }), '{"count":1,"list":[null]}', { list: [NULL] }],
+  };
+  it.each(Object.entries(OTHERS))('also of %s', async (_, [call, data, read]) => {
+    const platform = await startPlatform({ data: () => data });
+    expect(await call(client(platform.url))).toMatchObject(read);
+  });
+
+  it('is an error where a symbol would hide the number of its records', async () => {
+    const platform = await startPlatform({ data: () => '[null]' });
+    const call = client(platform.url).walletAddresses.list({ walletType: 1, symbol: 'USDT' });
+    expect((await errorOf(call)).message).toContain('data.0 must be an object');
+  });
+});
+
+describe('all pages with records that can’t be read', () => {
+  const all = async (url: string, cursor?: string) =>
+    idsOf(client(url).bill.listAll({ pageSize: 2 }, { cursor }));
+
+  it('have each of them, and as many records as count', async () => {
+    const platform = await inTurn(page(3, order('a'), STRANGE), page(3, order('b')));
+    expect(await all(platform.url)).toEqual(['a', STRANGE, 'b']);
+  });
+
+  it('have equal ones as often as they are there', async () => {
+    const [first, second] = [page(4, order('a'), 'null'), page(4, 'null', 'null')];
+    const platform = await inTurn(first, second, first);
+    expect(await all(platform.url)).toEqual(['a', 'null', 'null', 'null']);
+  });
+
+  it('end in an error with fewer records than count', async () => {
+    const platform = await inTurn(
+      page(4, order('a'), 'null'),
+      page(4, 'null'),
+      page(4, order('a'), 'null'),
+      page(4),
+    );
+    expect((await errorOf(all(platform.url))).message).toContain(
+      'page 3 is empty after 3 records, but count',
+    );
+  });
+
+  it('continue after one from a cursor', async () => {
+    const pages = [page(4, order('a'), STRANGE), page(4, order('b'), order('c'))];
+    const platform = await startPlatform({
+      data: ({ parameters: { pageNum } }) => pages[Number(pageNum) - 1] ?? page(4),
+    });
+    const records = client(platform.url).bill.listAll({ pageSize: 2 });
+    for await (const record of records) if ('unreadable' in record) break;
+    expect(await all(platform.url, records.cursor)).toEqual(['b', 'c']);
+  });
+
+  const coupon = (id: number): string =>
+    `{"id":${id},"sn":"s","amount":"1","uid":1,"time":1,"amountSup":"0","amountUse":"0","amountBack":"0",` +
+    '"status":1,"coin":"BTC"}';
+  const coupons = (count: number, ...list: readonly string[]): string =>
+    `{"count":${count},"mapList":[${list.join(',')}]}`;
+  const allCoupons = async (url: string): Promise<readonly string[]> => {
+    const found: string[] = [];
+    for await (const record of client(url).coupons.listAll({ pageSize: 2 }))
+      found.push('unreadable' in record ? record.text : record.id);
+    return found;
+  };
+
+  it.each([
+    [4, ['1', 'null', '2', 'null']],
+    [4, ['1', 'null', 'null', '2']],
+    [3, ['1', 'null', 'null']],
+  ])('whose other records have ids, have equal ones, if pages stay: %i, %j', async (count, ids) => {
+    const written = ids.map((id) => (id === 'null' ? id : coupon(Number(id))));
+    const platform = await startPlatform({
+      data: ({ parameters: { page: number } }) =>
+        coupons(count, ...written.slice((Number(number) - 1) * 2, Number(number) * 2)),
+    });
+    expect(await allCoupons(platform.url)).toEqual(ids);
+  });
+
+  it('are an error, if pages moved so that one may have been missed', async () => {
+    const platform = await inTurn(
+      coupons(4, coupon(1), STRANGE),
+      coupons(4, STRANGE, coupon(4)),
+      coupons(4, coupon(3), coupon(1)),
+    );
+    expect((await errorOf(allCoupons(platform.url))).message).toContain('records moved');
+  });
+
+  it('have those that moved once, if as many were added before them', async () => {
+    const platform = await inTurn(
+      coupons(3, coupon(1), STRANGE),
+      coupons(4, STRANGE, coupon(3)),
+      coupons(4, coupon(9), coupon(1)),
+    );
+    expect(await allCoupons(platform.url)).toEqual(['1', STRANGE, '3']);
+  });
+
+  it('have each of them without a count, too', async () => {
+    const deposit = (id: number): string =>
+      `{"id":${id},"symbol":"BTC","uid":1,"createdAt":1,"amount":"1","status":1,"depositType":1,"riskLevel":1}`;
+    const pages = [`[${deposit(1)},null]`, `[null,${deposit(2)}]`, `[null]`];
+    const platform = await startPlatform({
+      data: ({ parameters: { pageNumber } }) => pages[Number(pageNumber) - 1] ?? '[]',
+    });
+    const found: string[] = [];
+    for await (const record of client(platform.url).deposits.listAll({ userId: 1, pageSize: 2 }))
+      found.push('unreadable' in record ? record.text : record.id);
+    expect(found).toEqual(['1', 'null', 'null', '2', 'null']);
+  });
+});
+
+describe('a payment that is looked up', () => {
+  const find = (appOrderId: string, ...list: readonly string[]) =>
+    startPlatform({ data: () => page(list.length, ...list) }).then(({ url }) =>
+      client(url).payments.find({ appOrderId }),
+    );
+
+  it('is found beside a record that can’t be read', async () => {
+    expect(await find('b', 'null', STRANGE, order('b'))).toMatchObject({ appOrderId: 'b' });
+  });
+
+  it('is not there, if the record that can’t be read is another', async () => {
+    expect(await find('b', STRANGE, order('a'))).toBeUndefined();
+  });
+
+  it.each([
+    [STRANGE, "the record of this payment can't be read: merchantUserId must be an id"],
+    ['null', "a record that may be this payment can't be read: must be an object"],
+    ['{"appOrderId":null}', "a record that may be this payment can't be read: "],
+    ['{"appOrderId":""}', "a record that may be this payment can't be read: "],
+  ])('is never said to be missing, if it may be the one that can’t be read: %s', async (strange, because) => {
+    const error = await errorOf(find('sA', order('a'), strange));
+    expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID', data: { outcome: 'not-read' } });
+    expect(error.message).toContain(because);
+  });
+});
+
+it('the bill of a day has the record with its place, order and text', async () => {
+  const platform = await startPlatform({ data: () => page(3, order('a'), STRANGE, 'null') });
+  const connection = createConnection({ url: platform.url, credentials: credentials('md5') }, systemParts);
+  const bill = platformBill(connection, { source: 'shop', day: readDay(DAY, 'Asia/Shanghai') });
+  const records: ReadRecord[] = [];
+  for await (const record of bill.records()) records.push(record);
+  expect(records).toMatchObject([
+    { line: 1, appOrderId: 'a' },
+    { line: 2, id: 'sA', because: expect.stringContaining('orderAmount must be') as string },
+    { line: 3, id: '', because: 'must be an object', text: 'null' },
+  ]);
+  expect(records[1]).toHaveProperty('text', STRANGE.replaceAll(/ +/g, ' '));
+  expect(bill.digest()).toMatch(/^[0-9a-f]{64}$/);
+});
