@@ -1,10 +1,12 @@
 import type { Failure } from '../errors.ts';
-import { decodeMembers } from '../values/members.ts';
+import { damageIn } from '../values/damage.ts';
+import { type Members, decodeMembers, stringMember } from '../values/members.ts';
 import type { AuthenticatorParts } from './authenticate.ts';
 import type { SchemeName, SourceConfig } from './config.ts';
 import { collectFaults } from './faults.ts';
-import { compilePayments } from './payments.ts';
+import { type Payments, compilePayments } from './payments.ts';
 import type { Explanation } from './scheme.ts';
+import { schemeOf, shapeOf } from './schemes.ts';
 
 /**
  * The explanation of one callback's signature. It may contain the right `sign`, so show it only to the owner
@@ -40,13 +42,28 @@ export function explainSignature(
   faults.throwIfAny();
   const decoded = decodeMembers(body);
   if (!decoded.ok) return decoded;
-  const { members } = decoded;
+  return explainMembers(decoded.members, payments);
+}
+
+function explainMembers(members: Members, payments: Payments): SignatureExplanation | Failure {
   const candidate = payments.candidate(members);
-  if (!candidate.ok) return candidate;
+  if (!candidate.ok)
+    return candidate.code === 'SIGN_MALFORMED' ? malformed(candidate, members, payments) : candidate;
   const { source, scheme, sign, verifiers } = candidate;
   const tried = verifiers.map((verifier) => verifier.explain(members, sign));
   const outcome = payments.verify(candidate, members);
   const refusal = outcome.ok ? undefined : outcome;
   const fix = tried.map((each) => (each.ok ? each.next : each.because)).find((next) => next !== undefined);
   return { ok: true, source, scheme, tried, refusal, next: refusal && (fix ?? refusal.because) };
+}
+
+/** The failure, and what remains to fix once the damage to the sign is undone. */
+function malformed(refused: Failure, members: Members, payments: Payments): Failure {
+  const isWhole = (text: string): boolean => schemeOf(shapeOf(members), text) !== undefined;
+  const damage = damageIn(members.get('sign')?.text ?? '', isWhole);
+  if (damage === undefined) return refused;
+  const rest = explainMembers(new Map(members).set('sign', stringMember(damage.repaired)), payments);
+  const next = rest.ok ? rest.next : rest.because;
+  const then = next === undefined ? 'Without that, the signature matches' : `Besides that, ${next}`;
+  return { ...refused, because: `${refused.because}. ${then}` };
 }

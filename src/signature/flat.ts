@@ -1,8 +1,9 @@
 import { CountersignError, lazyFailure } from '../errors.ts';
-import { type Members, membersJson, stringMember, withoutMembers } from '../values/members.ts';
-import { type Canonical, type EmptyValues, canonicalString } from './canonical.ts';
+import { membersJson, stringMember, withoutMembers } from '../values/members.ts';
+import { type EmptyValues, canonicalString } from './canonical.ts';
 import type { SchemeName } from './config.ts';
 import { type KeyInUse, type Signer, type Verifier, digestOf, signFailure, signedOf } from './scheme.ts';
+import { type Variant, variantsOf } from './variants.ts';
 
 /** The parts in which the flat schemes differ. */
 export interface FlatParts {
@@ -19,12 +20,6 @@ export interface FlatParts {
   expected(text: string): string | undefined;
   /** What to fix if the sign doesn't match. */
   fix(text: string, sign: string, variants: readonly Variant[]): string;
-}
-
-/** Another text that the sender may have signed, and what to do about it. */
-export interface Variant {
-  readonly text: string;
-  readonly fix: string;
 }
 
 /** Verifies a canonical string. The ambiguity check (ambiguity.ts) must follow. */
@@ -85,32 +80,4 @@ export function flatSigner(
       return membersJson(withoutMembers(members, 'sign').set('sign', stringMember(signText(canonical.text))));
     },
   };
-}
-
-function variantsOf(members: Members, canonical: Canonical, emptyValues: EmptyValues): readonly Variant[] {
-  const textOf = (changed: Members, empty: EmptyValues): string => {
-    const other = canonicalString(changed, empty);
-    return other.ok ? other.text : canonical.text;
-  };
-  const other = emptyValues === 'keep' ? 'skip' : 'keep';
-  const nulls = new Map(
-    Array.from(
-      members,
-      ([name, member]) => [name, member.kind === 'null' ? stringMember('null') : member] as const,
-    ),
-  );
-  return [
-    {
-      text: textOf(members, other),
-      fix: `the sender ${other}s empty values; set emptyValues: ${other}`,
-    },
-    {
-      text: textOf(nulls, emptyValues),
-      fix: 'the signature matches if null is signed as a text; the sender must leave out null members',
-    },
-    {
-      text: textOf(withoutMembers(members, 'appKey'), emptyValues),
-      fix: 'the signature matches without appKey; the sender must sign appKey as well',
-    },
-  ].filter(({ text }) => text !== canonical.text);
 }

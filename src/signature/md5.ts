@@ -5,6 +5,7 @@ import { equalInConstantTime, nameOfSecret } from '../values/secret.ts';
 import { flatSigner, flatVerifier } from './flat.ts';
 import { isKey } from './keys.ts';
 import type { Scheme } from './scheme.ts';
+import { MD5_MISTAKES, type Variant } from './variants.ts';
 
 /** 32 hexadecimal digits: the MD5 of the canonical string followed by the secret (section 5, rule 2). */
 export const md5: Scheme<'md5'> = {
@@ -32,8 +33,8 @@ export const md5: Scheme<'md5'> = {
       emptyValues,
       matches,
       expected: (text) => signOf(text, secret),
-      fix: (_, sign, variants) =>
-        variants.find(({ text }) => matches(text, sign))?.fix ??
+      fix: (text, sign, variants) =>
+        fixOf(sign.toLowerCase(), [{ text, fix: '' }, ...variants], secret) ??
         'compare the length and the digest of the signed string with the sender; if they agree, the ' +
           'secrets differ',
     });
@@ -44,4 +45,14 @@ export const md5: Scheme<'md5'> = {
 
 function signOf(text: string, secret: string): string {
   return hash('md5', text + secret, 'hex');
+}
+
+/** The mistake, or the two, with which the sender has made this sign. */
+function fixOf(sign: string, variants: readonly Variant[], secret: string): string | undefined {
+  const ways = [{ sign: signOf, fix: '' }, ...MD5_MISTAKES];
+  for (const { text, fix } of variants) {
+    const way = ways.find((each) => equalInConstantTime(each.sign(text, secret), sign));
+    if (way !== undefined) return [fix, way.fix].filter((each) => each !== '').join('; ');
+  }
+  return undefined;
 }

@@ -186,7 +186,7 @@ function candidateOf(
       'SIGN_MALFORMED',
       `sign, a ${sign.kind} of ${sign.text.length} characters, is ` +
         (shape === 'envelope' ? 'not ' : 'neither 32 hexadecimal digits nor ') +
-        `the base64 of an RSA signature${damage === undefined ? '' : `: ${damage}`}`,
+        `the base64 of an RSA signature${damage === undefined ? '' : `: ${damage.because}`}`,
       { source: source.name, kind: sign.kind, length: sign.text.length },
     );
   }

@@ -25,6 +25,7 @@ import {
   signFailure,
   signedOf,
 } from './scheme.ts';
+import { MD5_HEX_MISTAKES } from './variants.ts';
 
 const ENVELOPE_MEMBERS: ReadonlySet<string> = new Set(['app_id', 'time', 'data', 'sign']);
 
@@ -230,7 +231,7 @@ function checkEnvelope(
       `data is not base64 of whole blocks of ${receiverKey.bytes} bytes, the size of the merchant key` +
         (damage === undefined
           ? '; check that the sender uses this key and sends all of data'
-          : `: ${damage}`),
+          : `: ${damage.because}`),
     );
   }
   if (blocks.length / receiverKey.bytes > blocksMax) {
@@ -260,6 +261,15 @@ function checkEnvelope(
   return { ok: true, blocks, signature, signed };
 }
 
+/** What senders sign in place of the plaintext's MD5. */
+const SIGN_MISTAKES: typeof MD5_HEX_MISTAKES = [
+  {
+    bytes: (plaintext) => plaintext,
+    fix: 'the signature covers the plaintext itself; the sender must sign its MD5 in lower-case hexadecimal',
+  },
+  ...MD5_HEX_MISTAKES,
+];
+
 /** Verifies the signature over what the blocks decrypted to; undefined if they can't be decrypted. */
 function verifyContent(
   plaintext: Uint8Array | undefined,
@@ -268,12 +278,9 @@ function verifyContent(
 ): EnvelopeContent {
   const verifies = senderKey.verify(hash('md5', plaintext ?? blocks, 'hex'), signature);
   if (plaintext !== undefined && verifies) return { ok: true, plaintext };
-  if (plaintext !== undefined && hash('sha256', plaintext, 'hex') === signed.hash) {
-    return failure(
-      'SIGN_WRONG',
-      'the signature covers the plaintext itself; the sender must sign its MD5 in lower-case hexadecimal',
-    );
-  }
+  const mistake =
+    plaintext && SIGN_MISTAKES.find(({ bytes }) => hash('sha256', bytes(plaintext), 'hex') === signed.hash);
+  if (mistake !== undefined) return failure('SIGN_WRONG', mistake.fix);
   // We can't tell these causes apart for certain, so both get the same code; only the advice differs.
   return failure(
     'ENVELOPE_UNDECIPHERABLE',

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto';
 
 import type { SchemeConfig } from './config.ts';
-import { type Variant, flatSigner, flatVerifier } from './flat.ts';
+import { flatSigner, flatVerifier } from './flat.ts';
 import { KEY_BITS_MAX, KEY_BITS_MIN, type SignedDigest, readPrivateKey, readPublicKeyFrom } from './keys.ts';
 import { type Scheme, decodeBase64 } from './scheme.ts';
+import { MD5_HEX_MISTAKES, type Variant } from './variants.ts';
 
 type Signs = Extract<SchemeConfig, { readonly scheme: 'rsa' }>['signs'];
 
@@ -65,6 +66,13 @@ function signedText(text: string, signs: Signs): string {
   return signs === 'string' ? text : hash('md5', text, 'hex');
 }
 
+/** What a sender signs of a text. */
+const SIGNED_FORMS = [
+  { signs: 'string', bytes: (text: string) => text, fix: '' },
+  { signs: 'md5-hex', bytes: (text: string) => signedText(text, 'md5-hex'), fix: '' },
+  ...MD5_HEX_MISTAKES.map((mistake) => ({ signs: 'md5-hex', ...mistake })),
+] as const;
+
 /** Finds the setting that is wrong, by comparing the digest in the signature with those of other texts. */
 function fixOf(
   signed: SignedDigest | undefined,
@@ -77,14 +85,15 @@ function fixOf(
   if (digest === 'another digest')
     return "the key is right, but the sender's digest is not sha256 or sha1; the sender must use sha256";
   for (const { text, fix } of variants) {
-    for (const signs of ['string', 'md5-hex'] as const) {
-      if (hash(digest, signedText(text, signs), 'hex') !== signed.hash) continue;
-      const settings = [
-        ...(digest === configured.digest ? [] : [`set digest: ${digest}`]),
-        ...(signs === configured.signs ? [] : [`set signs: ${signs}`]),
-        ...(fix === '' ? [] : [fix]),
+    for (const { signs, bytes, fix: form } of SIGNED_FORMS) {
+      if (hash(digest, bytes(text), 'hex') !== signed.hash) continue;
+      const fixes = [
+        digest === configured.digest ? '' : `set digest: ${digest}`,
+        signs === configured.signs ? '' : `set signs: ${signs}`,
+        fix,
+        form,
       ];
-      return `the key is right; ${settings.join('; ')}`;
+      return `the key is right; ${fixes.filter((each) => each !== '').join('; ')}`;
     }
   }
   return (

@@ -44,38 +44,55 @@ export function prefixOf(bytes: Uint8Array): Prefix | undefined {
   return prefixes.find((prefix) => prefix.bytes.every((byte, at) => bytes[at] === byte));
 }
 
-/** What happens to base64 or hexadecimal digits on the way, and what undoes it. */
-const damages: readonly { readonly text: string; readonly undo: (text: string) => string }[] = [
-  {
-    text: 'it is percent-encoded (%2B in place of +); the sender must not encode it for a URL',
-    undo: percentDecoded,
-  },
-  {
-    text: 'it begins or ends with white space; the sender must leave that out',
-    undo: (text) => text.trim(),
-  },
-  {
-    text: 'it contains line ends; the sender must write it in one line',
-    undo: (text) => text.replaceAll(/[\r\n]|\\r|\\n/g, ''),
-  },
-  {
-    text: 'it has blanks in place of +; the sender, or a gateway, must not decode it as a form',
-    undo: (text) => text.replaceAll(' ', '+'),
-  },
+interface Kind {
+  readonly text: string;
+  readonly undo: (text: string) => string;
+}
+
+const encoded: Kind = {
+  text: 'it is percent-encoded (%2B in place of +); the sender must not encode it for a URL',
+  undo: percentDecoded,
+};
+const outside: Kind = {
+  text: 'it begins or ends with white space; the sender must leave that out',
+  undo: (text) => text.trim(),
+};
+const lines: Kind = {
+  text: 'it contains line ends; the sender must write it in one line',
+  undo: (text) => text.replaceAll(/[\r\n]|\\r|\\n/g, ''),
+};
+const blanks: Kind = {
+  text: 'it has blanks in place of +; the sender, or a gateway, must not decode it as a form',
+  undo: (text) => text.replaceAll(' ', '+'),
+};
+
+/** What happens to base64 or hexadecimal digits on the way. A blank at an end may be a + or none. */
+const damages: readonly (readonly Kind[])[] = [
+  [encoded, outside, lines, blanks],
+  [encoded, lines, blanks],
 ];
+
+export interface Damage {
+  /** What has happened, and what to do about it. */
+  readonly because: string;
+  readonly repaired: string;
+}
 
 /**
  * What has damaged a text on the way: `isWhole` is true once that is undone. Undefined if nothing is known.
  */
-export function damageIn(text: string, isWhole: (text: string) => boolean): string | undefined {
-  const found: string[] = [];
-  let repaired = text;
-  for (const damage of damages) {
-    const undone = damage.undo(repaired);
-    if (undone !== repaired) found.push(damage.text);
-    repaired = undone;
+export function damageIn(text: string, isWhole: (text: string) => boolean): Damage | undefined {
+  for (const kinds of damages) {
+    const found: string[] = [];
+    let repaired = text;
+    for (const kind of kinds) {
+      const undone = kind.undo(repaired);
+      if (undone !== repaired) found.push(kind.text);
+      repaired = undone;
+    }
+    if (found.length > 0 && isWhole(repaired)) return { because: found.join('; '), repaired };
   }
-  return found.length > 0 && isWhole(repaired) ? found.join('; ') : undefined;
+  return undefined;
 }
 
 function percentDecoded(text: string): string {
