@@ -77,9 +77,9 @@ export function iterate(
 }
 
 /**
- * Where an iteration is: earlier pages of the range had `received` records, of which `repeated` were dropped,
- * `given` records of the page were given, and `last` is the key of the last one. The first page of the range
- * stated that there are `stated` records, or at least as many; -1 if it didn't.
+ * Where an iteration is: earlier pages of the range had `received` records, `given` records of the page were
+ * given or dropped, and `last` is the key of the last one. Of all these, `repeated` came again. The first page
+ * of the range stated that there are `stated` records, or at least as many; -1 if it didn't.
  */
 interface Position {
   range: number;
@@ -122,12 +122,13 @@ async function* readRange(reading: Reading): AsyncGenerator {
           'read all pages again',
       );
     }
-    const isRepeated = hasId.every(Boolean)
+    const repeatsAll = hasId.every(Boolean)
       ? keys.every((key) => seen.has(key))
       : isSame(keys, reading.previous);
-    if (position.page > 1 && records.length > 0 && isRepeated) {
+    if (position.page > 1 && records.length > 0 && repeatsAll) {
       // Some platforms repeat their last page after it.
-      if (count === undefined && least !== undefined && position.received >= least) break;
+      if (count === undefined && least !== undefined && position.received >= least)
+        return checkAll(operation, position, position.received);
       throw invalidAnswer(operation, `page ${position.page} only repeats records of earlier pages`);
     }
 
@@ -136,15 +137,15 @@ async function* readRange(reading: Reading): AsyncGenerator {
     const moved = cameBefore ? await movedRecords(reading, keys, grown) : 0;
     const isDropped = (key: string, at: number): boolean =>
       at < moved || (hasId[at] === true && seen.has(key));
-    const repeated = keys.filter(
-      (key, at) => at < moved || (hasId[at] === true && seen.get(key) === position.range),
-    ).length;
+    const isRepeated = (key: string, at: number): boolean =>
+      at < moved || (hasId[at] === true && seen.get(key) === position.range);
     if (position.stated === -1) position.stated = least ?? -1;
     const begin = resumeAt(operation, position, keys);
     for (let at = begin; at < records.length; at++) {
       const key = keys[at] ?? '';
       position.given = at + 1;
       position.last = key;
+      if (isRepeated(key, at)) position.repeated++;
       if (isDropped(key, at)) continue;
       progress.records++;
       yield records[at];
@@ -154,19 +155,20 @@ async function* readRange(reading: Reading): AsyncGenerator {
     progress.pages++;
     progress.total = count;
     options.onPage?.({ ...progress, total: isWhole ? count : undefined });
-    const next = { received: page.received, repeated: position.repeated + repeated };
-    if (isLast(reading, page)) {
-      Object.assign(position, next);
-      break;
-    }
-    moveTo(position, { range: position.range, page: position.page + 1, stated: position.stated, ...next });
+    const { received } = page;
+    if (isLast(reading, page)) return checkAll(operation, position, received);
+    const { range, stated, repeated } = position;
+    moveTo(position, { range, page: position.page + 1, stated, repeated, received });
   }
-  const distinct = position.received - position.repeated;
-  if (distinct >= position.stated) return;
+}
+
+function checkAll(operation: Operation, { stated, repeated }: Position, received: number): void {
+  const distinct = received - repeated;
+  if (distinct >= stated) return;
   throw invalidAnswer(
     operation,
     `the pages have ${distinct} records, without those that came again, and the first page states ` +
-      `${position.stated}: records moved, and one may have been missed; read all pages again`,
+      `${stated}: records moved, and one may have been missed; read all pages again`,
   );
 }
 

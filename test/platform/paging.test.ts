@@ -314,20 +314,27 @@ describe('all pages', () => {
     expect(error.message).toContain(because);
   });
 
-  it('with ids are never fewer than count without an error, also after a cursor', async () => {
-    const platform = await startPlatform({
-      data: ({ parameters: { page } }) =>
-        JSON.stringify({ count: 4, mapList: (page === '1' ? [1, 2] : [2, 3]).map(coupon) }),
-    });
-    const given: number[] = [];
-    const read = async (): Promise<void> => {
-      for await (const { id } of readable(client(platform.url).coupons.listAll({ pageSize: 2 })))
-        given.push(Number(id));
-    };
-    const error = await errorOf(read());
-    expect(error.message).toContain('the pages have 3 records, without those that came again, and the first');
-    expect(given).toEqual([1, 2, 3]);
-  });
+  it.each([0, 1, 2, 3])(
+    'with ids are never fewer than count without an error, also after the cursor of record %i',
+    async (stop) => {
+      const platform = await startPlatform({
+        data: ({ parameters: { page } }) =>
+          JSON.stringify({ count: 4, mapList: (page === '1' ? [1, 2] : [2, 3]).map(coupon) }),
+      });
+      const given: number[] = [];
+      const read = async (cursor: string | undefined, most: number): Promise<string> => {
+        const records = client(platform.url).coupons.listAll({ pageSize: 2 }, { cursor });
+        for await (const { id } of readable(records)) if (given.push(Number(id)) === most) break;
+        return records.cursor;
+      };
+      const cursor = stop === 0 ? undefined : await read(undefined, stop);
+      const error = await errorOf(read(cursor, Infinity));
+      const again = await errorOf(read(error.data.cursor, Infinity));
+      for (const { message } of [error, again])
+        expect(message).toContain('the pages have 3 records, without those that came again, and the first');
+      expect(given).toEqual([1, 2, 3]);
+    },
+  );
 
   it.each(['null', '{"count":0,"list":null}'])('%s is an answer without records', async (data) => {
     const platform = await startPlatform({ data: () => data });
