@@ -172,7 +172,7 @@ const COMMON = [
   'tamper-terms',
   'wire-big-id',
   'wire-text-id',
-  'wire-number',
+  'wire-text-amount',
   'wire-empty',
   'wire-no-round',
   'wire-case',
@@ -243,7 +243,7 @@ function bodyOf(signing: Signing, { step, speedUp, txid = '' }: About, faults: r
     ...((speedUp || !has('wire-no-round')) && { pending_round: speedUp }),
     from: address(signing.from),
     to: address(signing.to),
-    amount: has('wire-number') ? exactNumber(amount) : amount,
+    amount: has('wire-text-amount') ? amount : exactNumber(amount),
   };
   if (signing.kind === 'transfer') {
     const outputs = has('tamper-outputs') ? shortOutputs(signing) : signing.outputs;

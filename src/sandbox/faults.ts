@@ -78,7 +78,7 @@ export const FAULTS = {
   'wire-withdraw-id': 'the id of a withdrawal is in withdraw_id, and transfer_id is empty',
   'wire-big-id': 'the id of a withdrawal or transaction is above 2^53',
   'wire-text-id': 'the id of a withdrawal or transaction is text',
-  'wire-number': 'the amount of a withdrawal or transaction is a JSON number',
+  'wire-text-amount': 'the amount of a withdrawal or transaction is text',
   'wire-empty': 'optional members are there as empty text',
   'wire-no-round': 'pending_round is missing in a first round',
   'wire-case': 'addresses are in lower case',

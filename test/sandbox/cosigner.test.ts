@@ -251,7 +251,7 @@ describe('an answer to the co-signer', () => {
       type: 'sign_prepare',
       transfer_id: expect.any(Number),
       request_id: 'w-1',
-      amount: '1.5',
+      amount: 1.5,
       symbol: 'ETH',
       memo: 'm',
     });
@@ -260,7 +260,7 @@ describe('an answer to the co-signer', () => {
       type: 'sign_success',
       trans_id: expect.any(Number),
       request_id: 'c-1',
-      amount: '0',
+      amount: 0,
       main_chain_symbol: 'ETH',
       input_data: '0xa9059cbb',
       interactive_contract: TO,
@@ -268,6 +268,19 @@ describe('an answer to the co-signer', () => {
     });
     const { token } = keysOf(folder);
     for (const { headers } of receiver.received) expect(headers['authorization']).toBe(token);
+  });
+
+  it.each([
+    [withdrawal({ amount: '1.50' }), '"amount":1.50,'],
+    [withdrawal({ amount: '10.000000000000000001' }), '"amount":10.000000000000000001,'],
+    [transaction({ amount: '-1' }), '"amount":-1,'],
+  ])('the amount is a decimal (6.2, 6.3), exact to the last digit: %o', async (command, member) => {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    await sandbox.steer(command);
+    await pollAll(sandbox);
+    expect(receiver.received.length).toBe(3);
+    for (const { body } of receiver.received) expect(body).toContain(member);
   });
 
   it('a request_id is used once', async () => {

@@ -164,7 +164,7 @@ describe('the forms', () => {
     ['wire-big-id', withdrawal(), /"transfer_id":9007199254740993\d+,/],
     ['wire-big-id', transaction, /"trans_id":9007199254740993\d+,/],
     ['wire-text-id', withdrawal(), /"transfer_id":"\d+",/],
-    ['wire-number', withdrawal(), /"amount":1\.50,/],
+    ['wire-text-amount', withdrawal(), /"amount":"1\.50",/],
     ['wire-empty', withdrawal(), /"memo":"","txid":"","outputs":""/],
     ['wire-case', withdrawal(), new RegExp(`"to":"${TO.toLowerCase()}"`)],
     ['wire-case', transaction, new RegExp(`"interactive_contract":"${TO.toLowerCase()}"`)],
@@ -339,14 +339,10 @@ describe('the faults of the co-signer', () => {
   const CHANGED = `${MIXED.slice(0, -1)}1`;
 
   it.each<[Fault, object, object]>([
-    ['sign-amount', withdrawal(), { amount: '2.5' }],
-    [
-      'sign-amount',
-      withdrawal({ amount: '1.5', outputs: OUTPUTS }),
-      { amount: '2.5', outputs: ['2', '0.5'] },
-    ],
-    ['sign-amount', transaction, { amount: '1' }],
-    ['sign-amount', { ...transaction, amount: '-1' }, { amount: '1' }],
+    ['sign-amount', withdrawal(), { amount: 2.5 }],
+    ['sign-amount', withdrawal({ amount: '1.5', outputs: OUTPUTS }), { amount: 2.5, outputs: ['2', '0.5'] }],
+    ['sign-amount', transaction, { amount: 1 }],
+    ['sign-amount', { ...transaction, amount: '-1' }, { amount: 1 }],
     ['sign-address', withdrawal(), { to: CHANGED }],
     ['sign-address', withdrawal({ outputs: OUTPUTS }), { to: CHANGED, outputs: ['1', '0.5'] }],
     ['sign-address', transaction, { to: CHANGED }],
