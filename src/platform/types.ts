@@ -236,6 +236,8 @@ export interface OrdersListRecord {
   readonly side: string;
   /** 1 regular, 2 margin, 3 cross margin. */
   readonly orderType: number;
+  /** The entrust type: 1 limit, 2 market, 3 stop; null if the record does not have it. */
+  readonly type: number | null;
   /** 0 init, 1 new, 2 filled, 3 partly filled, 4 cancelled, 5 pending cancellation, 6 expired. */
   readonly status: number;
   /** 1 web, 2 app, 3 API. A sample has 6, which is not documented. */

@@ -69,6 +69,7 @@ const rows: readonly (Omit<Fixture, 'data'> & Partial<Pick<Fixture, 'data'>>)[] 
           userId: '10001',
           side: 'BUY',
           orderType: 1,
+          type: 3,
           status: 2,
           source: 6,
           symbol: 'btcusdt',
@@ -82,7 +83,7 @@ const rows: readonly (Omit<Fixture, 'data'> & Partial<Pick<Fixture, 'data'>>)[] 
         },
       ],
     },
-    optional: ['showSymbol'],
+    optional: ['showSymbol', 'type'],
   },
   {
     command: 'accounts',

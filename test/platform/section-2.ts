@@ -26,7 +26,8 @@ export const SECTION_2: Readonly<Record<string, readonly string[]>> = {
     ...under('', 'count page pageSize'),
     ...under(
       'list[].',
-      'id userId side orderType status source symbol showSymbol price volume avgPrice dealMoney dealVolume ctime',
+      // `type`, the entrust type, is named below the table, whose list item doesn't carry it.
+      'id userId side orderType type status source symbol showSymbol price volume avgPrice dealMoney dealVolume ctime',
     ),
   ],
   // 2.2

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, page, pageSize, word } from '../parameters.ts';
-import { amount, count, integer, id, list, note, record, text } from '../readings.ts';
+import { amount, count, integer, id, list, note, orNull, record, text } from '../readings.ts';
 
 /** The longest range of one request (section 8): 7 days. */
 const RANGE_MS = 7 * 24 * 60 * 60 * 1000;
@@ -12,6 +12,9 @@ const order = record({
   userId: id,
   side: text.describe('BUY or SELL.'),
   orderType: integer.describe('1 regular, 2 margin, 3 cross margin.'),
+  type: orNull(integer).describe(
+    'The entrust type: 1 limit, 2 market, 3 stop; null if the record does not have it.',
+  ),
   status: integer.describe(
     '0 init, 1 new, 2 filled, 3 partly filled, 4 cancelled, 5 pending cancellation, 6 expired.',
   ),
