@@ -255,7 +255,7 @@ const checkCredentials: Check = ({ public: publicServer, sources }, report) => {
 };
 
 function checkCertificate(
-  certificate: object | undefined,
+  certificate: { readonly header?: string | undefined } | undefined,
   publicServer: ValidSettings['public'],
   report: (problem: string, fix: string) => void,
 ): void {
@@ -274,6 +274,12 @@ function checkCertificate(
     if (fingerprints && subjects) {
       const fix = 'list fingerprints or subjects, whichever the gateway sends';
       report('expects a fingerprint and a subject in one header', fix);
+    }
+    if (subjects && certificate.header?.toLowerCase() === 'x-forwarded-client-cert') {
+      report(
+        'reads subjects from X-Forwarded-Client-Cert, which clients can write',
+        'list fingerprints instead',
+      );
     }
   } else if (!isWritten(publicServer, 'tls') || !isWritten(publicServer?.tls, 'clientCa')) {
     const fix = 'set public.tls.clientCa, or name the header in which the gateway passes the certificate on';

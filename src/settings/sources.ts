@@ -102,6 +102,18 @@ const callbackPath = text(
   'write a path such as /cosigner/withdraw, without a slash at its end',
 );
 
+const SHA1 = /^(?:[0-9A-Fa-f]{2}:?){20}$/;
+const fingerprintFix = 'write a SHA-256 fingerprint, 64 hexadecimal digits';
+const fingerprint = z
+  .string({ error: fingerprintFix })
+  .regex(/^(?:[0-9A-Fa-f]{64}|(?:[0-9A-Fa-f]{2}:){31}[0-9A-Fa-f]{2})$/, {
+    error: ({ input }) =>
+      SHA1.test(input ?? '')
+        ? 'this one has 40 digits and is SHA-1; write the SHA-256 fingerprint, which has 64: ' +
+          '`openssl x509 -in FILE -noout -fingerprint -sha256`'
+        : fingerprintFix,
+  });
+
 const credential = z.union(
   [
     z.literal('none'),
@@ -128,20 +140,15 @@ const credential = z.union(
         header: text(/^[A-Za-z0-9-]{1,64}$/, 'write the name of a header')
           .optional()
           .describe(
-            "The gateway's header with the fingerprint or the subject. " +
-              'Without it, the certificate of the connection counts.',
+            "The gateway's header with the SHA-256 fingerprint, the percent-encoded certificate or the " +
+              'subject. The name X-Forwarded-Client-Cert is read as Envoy writes it. Without it, the ' +
+              'certificate of the connection counts.',
           ),
-        fingerprints: list(
-          text(
-            /^(?:[0-9A-Fa-f]{64}|(?:[0-9A-Fa-f]{2}:){31}[0-9A-Fa-f]{2})$/,
-            'write a SHA-256 fingerprint, 64 hexadecimal digits',
-          ),
-          1,
-          16,
-          'fingerprints',
-        )
+        fingerprints: list(fingerprint, 1, 16, 'fingerprints')
           .optional()
-          .describe('Accepted SHA-256 fingerprints.'),
+          .describe(
+            'Accepted SHA-256 fingerprints, 64 digits: `openssl x509 -in FILE -noout -fingerprint -sha256`.',
+          ),
         subjects: list(text(/^.{1,512}$/, 'write a distinguished name'), 1, 16, 'subjects')
           .optional()
           .describe('Accepted distinguished names.'),

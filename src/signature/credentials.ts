@@ -2,6 +2,7 @@ import { createAddressRanges } from '../values/address-ranges.ts';
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { type ReadSecret, type SecretRef, equalInConstantTime, nameOfSecret } from '../values/secret.ts';
 import type { CosignerCredential } from './config.ts';
+import { plainFingerprint, readFingerprints } from './forwarded-certificate.ts';
 
 /** What is known about the sender of a callback, apart from the body. */
 export interface SenderFacts {
@@ -102,49 +103,71 @@ function pathCredential({ secret }: { readonly secret: SecretRef }, readSecret: 
   };
 }
 
-/**
- * A certificate in a header only proves that the sender can write this header. So it counts only from a
- * trusted proxy, which must overwrite the header of its own clients.
- */
-function certificateCredential({
-  header: headerName,
-  fingerprints = [],
-  subjects = [],
-}: Extract<CosignerCredential, { certificate: unknown }>['certificate']): Credential {
+function certificateCredential(
+  certificate: Extract<CosignerCredential, { certificate: unknown }>['certificate'],
+): Credential {
+  const { header, fingerprints = [], subjects = [] } = certificate;
   const accepted = new Set(fingerprints.map(plainFingerprint));
-  const isAccepted = (fingerprint: string | undefined, subject: string | undefined): boolean =>
-    accepted.size + subjects.length > 0 &&
-    (accepted.size === 0 || (fingerprint !== undefined && accepted.has(plainFingerprint(fingerprint)))) &&
-    (subjects.length === 0 || (subject !== undefined && subjects.includes(subject)));
+  return header === undefined
+    ? connectionCredential(accepted, subjects)
+    : forwardedCredential(header, accepted, subjects);
+}
 
+function connectionCredential(fingerprints: ReadonlySet<string>, subjects: readonly string[]): Credential {
+  const refused = (because: string, shown?: unknown): Failure =>
+    failure('CERTIFICATE_WRONG', because, { shown });
   return {
     name: 'certificate',
     warnings: [],
-    check({ header, fromProxy, certificate }) {
-      const headerValue = headerName === undefined || !fromProxy ? undefined : header(headerName);
-      const isValid =
-        headerName === undefined
-          ? isAccepted(certificate?.fingerprint256, certificate?.subject)
-          : isAccepted(headerValue, headerValue);
-      if (isValid) return undefined;
-      const where = headerName === undefined ? 'the TLS connection' : `the header ${headerName}`;
-      const missing = headerName === undefined ? certificate === undefined : headerValue === undefined;
-      const untrusted = headerName !== undefined && !fromProxy;
-      return failure(
-        'CERTIFICATE_WRONG',
-        missing
-          ? `${where} has no client certificate` +
-              (untrusted ? '; only a proxy in public.trustedProxies may send one' : '')
-          : `the certificate in ${where} is not accepted`,
-        { shown: headerName === undefined ? certificate : headerValue?.slice(0, 512) },
-      );
+    check({ certificate }) {
+      if (certificate === undefined) return refused('the TLS connection has no client certificate');
+      const { fingerprint256, subject } = certificate;
+      if (fingerprints.size > 0 && !fingerprints.has(plainFingerprint(fingerprint256)))
+        return refused(notOneOf(fingerprint256), certificate);
+      if (subjects.length > 0 && !subjects.includes(subject))
+        return refused("the subject of the client's certificate is not one of subjects", certificate);
+      return fingerprints.size + subjects.length > 0
+        ? undefined
+        : refused('no certificate is accepted; list fingerprints or subjects', certificate);
     },
   };
 }
 
-function plainFingerprint(fingerprint: string): string {
-  return fingerprint.replaceAll(':', '').toLowerCase();
+/**
+ * A certificate in a header only proves that the sender can write this header. So it counts only from a
+ * trusted proxy, which must overwrite the header of its own clients.
+ */
+function forwardedCredential(
+  name: string,
+  fingerprints: ReadonlySet<string>,
+  subjects: readonly string[],
+): Credential {
+  const reasonToRefuse = (value: string): string | undefined => {
+    if (fingerprints.size > 0 === subjects.length > 0)
+      return 'is read for fingerprints or for subjects, not both';
+    if (subjects.length > 0) return subjects.includes(value) ? undefined : 'is not one of subjects';
+    const forwarded = readFingerprints(name, value);
+    if (!forwarded.ok) return `can't be read: ${forwarded.because}`;
+    const other = forwarded.fingerprints.find((each) => !fingerprints.has(each));
+    return other && `is not accepted: ${notOneOf(other)}`;
+  };
+  return {
+    name: 'certificate',
+    warnings: [],
+    check({ header, fromProxy }) {
+      const value = fromProxy ? header(name) : undefined;
+      const why =
+        value === undefined
+          ? `has no client certificate${fromProxy ? '' : '; only a proxy in public.trustedProxies may send one'}`
+          : reasonToRefuse(value);
+      if (why === undefined) return undefined;
+      return failure('CERTIFICATE_WRONG', `the header ${name} ${why}`, { shown: value?.slice(0, 512) });
+    },
+  };
 }
+
+const notOneOf = (fingerprint: string): string =>
+  `the client's certificate, with the SHA-256 fingerprint ${fingerprint}, is not one of fingerprints`;
 
 /** Compares texts with the secret behind a reference, in constant time. Undefined never matches. */
 function secretMatcher(

@@ -146,7 +146,7 @@ describe('TLS that the service ends itself', () => {
     expect(await answerTo('/careful/withdraw', { certificate: cosigner, headers })).toBe('');
   });
 
-  it('and nothing of a certificate reaches the log, but the reason does', async () => {
+  it('and no secret reaches the log, but the reason does', async () => {
     await answerTo('/pinned/withdraw');
     expect(service.log).toContainEqual(
       expect.objectContaining({

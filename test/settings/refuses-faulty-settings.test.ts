@@ -393,6 +393,16 @@ describe('a fault of a co-signer', () => {
       'FILE:3:103: sources[0].authenticate[0].certificate.fingerprints[0] has an invalid value; write a SHA-256 fingerprint, 64 hexadecimal digits',
     ],
     [
+      'a SHA-1 fingerprint',
+      `public: { trustedProxies: [10.0.0.1] }\n${credential(`{ certificate: { header: x-cert, fingerprints: [${'ab'.repeat(20)}] } }`)}`,
+      'FILE:3:103: sources[0].authenticate[0].certificate.fingerprints[0] has an invalid value; this one has 40 digits and is SHA-1; write the SHA-256 fingerprint, which has 64: `openssl x509 -in FILE -noout -fingerprint -sha256`',
+    ],
+    [
+      'subjects in the header of Envoy',
+      `public: { trustedProxies: [10.0.0.1] }\n${credential('{ certificate: { header: x-forwarded-client-cert, subjects: [CN=a] } }')}`,
+      'FILE:3:57: sources[0].authenticate[0].certificate reads subjects from X-Forwarded-Client-Cert, which clients can write; list fingerprints instead',
+    ],
+    [
       'no paths',
       cosigner('authenticate: [none], paths: {}'),
       'FILE:2:62: sources[0].paths contains no path; write withdraw, web3 or both, or delete paths for the defaults',

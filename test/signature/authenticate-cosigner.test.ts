@@ -1,9 +1,12 @@
-import { createHmac } from 'node:crypto';
+import { X509Certificate, createHmac } from 'node:crypto';
 
 import { describe, expect, it } from 'vitest';
 
+import type { Failure } from '../../src/errors.ts';
+import type { Authenticated } from '../../src/signature/authenticate.ts';
 import type { CosignerCredential, CosignerSourceConfig } from '../../src/signature/config.ts';
 import type { SenderFacts } from '../../src/signature/credentials.ts';
+import { CERTIFICATE } from '../cli/certificate.ts';
 import { makePair } from './pairs.ts';
 import { authenticatorOf, codeOf, faultOf, membersOf } from './sources.ts';
 
@@ -39,19 +42,23 @@ interface Shown {
   readonly fromProxy?: boolean;
 }
 
-function judge(credentials: readonly CosignerCredential[], shown: Shown, source = 'vault'): string {
+function outcomeOf(
+  credentials: readonly CosignerCredential[],
+  shown: Shown,
+  source = 'vault',
+): Authenticated | Failure {
   const headers = new Headers(shown.headers);
-  return codeOf(
-    authenticatorOf([vault(...credentials)], secrets).cosigner(source, {
-      address: shown.address ?? '10.1.2.3',
-      header: (name) => headers.get(name) ?? undefined,
-      fromProxy: shown.fromProxy ?? true,
-      pathSecret: shown.pathSecret,
-      certificate: shown.certificate,
-      members: membersOf({ type: 'sign_start' }),
-    }),
-  );
+  return authenticatorOf([vault(...credentials)], secrets).cosigner(source, {
+    address: shown.address ?? '10.1.2.3',
+    header: (name) => headers.get(name) ?? undefined,
+    fromProxy: shown.fromProxy ?? true,
+    pathSecret: shown.pathSecret,
+    certificate: shown.certificate,
+    members: membersOf({ type: 'sign_start' }),
+  });
 }
+
+const judge = (...asked: Parameters<typeof outcomeOf>): string => codeOf(outcomeOf(...asked));
 
 const byAddress: CosignerCredential = { addresses: ['10.1.2.0/24', '192.168.7.7', 'fd00::/8'] };
 const byHeader: CosignerCredential = { header: { name: 'authorization', secret: { env: 'TOKEN' } } };
@@ -196,6 +203,100 @@ describe('client certificates', () => {
         );
       }
     }
+  });
+});
+
+describe("the certificate in a gateway's header", () => {
+  const own = fingerprint.toLowerCase();
+  const edge = 'cd'.repeat(32);
+  const attacker = 'ef'.repeat(32);
+  const envoy: CosignerCredential = {
+    certificate: { header: 'X-Forwarded-Client-Cert', fingerprints: [colons, edge] },
+  };
+  const byEnvoy = (value: string, fromProxy = true): Authenticated | Failure =>
+    outcomeOf([envoy], { headers: { 'x-forwarded-client-cert': value }, fromProxy });
+
+  it.each([
+    ['one element', `By=spiffe://a/gateway;Hash=${own};Subject="CN=cosigner,O=Vault";URI=https://a/?b=c`],
+    ['only the digest', `Hash=${own}`],
+    ['upper case, and keys in any case', `by=x;HASH=${fingerprint};Uri=`],
+    ['escaped quotes, and separators in quotes', `Subject="CN=a\\"b\\\\,O=c;d=\\"";Hash=${own};DNS=a;DNS=b`],
+    ['two elements, both of them accepted', `By=a;Hash=${own};URI=b,By=c;Hash=${edge};Subject=""`],
+    ['two elements that a gateway has joined with a blank', `Hash=${own}, Hash=${edge}`],
+  ])('of Envoy: %s', (_, value) => {
+    expect(codeOf(byEnvoy(value))).toBe('ok');
+    expect(codeOf(byEnvoy(value, false))).toBe('CERTIFICATE_WRONG');
+  });
+
+  it.each([
+    ['another certificate', `By=a;Hash=${attacker};URI=b`],
+    ['an element of the client before it', `Hash=${own},By=a;Hash=${attacker};URI=b`],
+    ["an element after it, in the client's URI", `By=a;Hash=${attacker};URI=b,Hash=${own}`],
+    ["a second digest, in the client's URI", `By=a;Hash=${attacker};URI=b;Hash=${own}`],
+    ['the digest in quotes that the client has opened', `X=",By=a;Hash=${attacker};URI=";Hash=${own}`],
+    ['the same, with an element of its own', `Hash=${own};X=",By=a;Hash=${attacker};Subject="`],
+  ])('of Envoy, never if the gateway saw another one: %s', (_, value) => {
+    expect(codeOf(byEnvoy(value))).toBe('CERTIFICATE_WRONG');
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['a plain fingerprint', own],
+    ['no digest', 'By=a;URI=b'],
+    ['an element without a digest', `Hash=${own},By=a`],
+    ['a digest of 40 digits', `Hash=${own.slice(0, 40)}`],
+    ['a digest in quotes', `Hash="${own}"`],
+    ['an open quote', `Hash=${own};Subject="CN=a`],
+    ['text after a quote', `Hash=${own};Subject="CN=a"b`],
+    ['a quote within a value', `Hash=${own};URI=a"b"`],
+    ['a separator at the end', `Hash=${own};`],
+    ['a comma at the end', `Hash=${own},`],
+    ['an empty element', `Hash=${own},,Hash=${own}`],
+    ['no key', `Hash=${own};=b`],
+    ['no value', `Hash=${own};URI`],
+    ['a blank before =', `Hash =${own}`],
+  ])('of Envoy that can not be read: %s', (_, value) => {
+    expect(byEnvoy(value)).toMatchObject({
+      code: 'CERTIFICATE_WRONG',
+      because: expect.stringMatching(/^the header X-Forwarded-Client-Cert can't be read: /) as string,
+    });
+  });
+
+  const pinned = (shown: string): Authenticated | Failure => {
+    const fingerprints = [new X509Certificate(CERTIFICATE).fingerprint256];
+    return outcomeOf([{ certificate: { header: 'x-cert', fingerprints } }], { headers: { 'x-cert': shown } });
+  };
+
+  it('as nginx escapes it, and nothing beside it', () => {
+    const escaped = encodeURIComponent(CERTIFICATE);
+    expect(codeOf(pinned(escaped))).toBe('ok');
+    expect(codeOf(pinned(encodeURIComponent(CERTIFICATE.trim())))).toBe('ok');
+    for (const wrong of [
+      escaped + escaped,
+      `${escaped}x`,
+      escaped.slice(0, -60),
+      escaped.replace('MIIB', 'MIIC'),
+      escaped.replace('%0A', '%0'),
+      '-----BEGIN%20CERTIFICATE-----',
+      encodeURIComponent(CERTIFICATE.replaceAll('CERTIFICATE', 'TRUSTED CERTIFICATE')),
+    ]) {
+      expect(pinned(wrong)).toMatchObject({
+        code: 'CERTIFICATE_WRONG',
+        because: "the header x-cert can't be read: it is not one percent-encoded certificate in PEM",
+      });
+    }
+  });
+
+  it('says which algorithm a fingerprint has, and what to do about SHA-1', () => {
+    expect(pinned('AB:'.repeat(19) + 'AB')).toMatchObject({
+      because: expect.stringContaining('40 digits and is SHA-1; send the SHA-256 fingerprint') as string,
+    });
+    expect(pinned(own)).toMatchObject({
+      because: `the header x-cert is not accepted: the client's certificate, with the SHA-256 fingerprint ${own}, is not one of fingerprints`,
+    });
+    expect(pinned('CN=cosigner')).toMatchObject({
+      because: expect.stringContaining('neither a SHA-256 fingerprint of 64 digits nor') as string,
+    });
   });
 });
 
