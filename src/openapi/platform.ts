@@ -42,7 +42,7 @@ function operationOf(operation: Operation, schemas: Schemas): Part {
   const flat =
     body === 'encrypted'
       ? refTo('EncryptedCode')
-      : schemas.add(`${typeName}Md5`, withMembers(parameters, { appKey: APP_KEY, sign: MD5_SIGN }));
+      : schemas.add(`${typeName}Flat`, withMembers(parameters, { appKey: APP_KEY, sign: FLAT_SIGN }));
   const data = schemas.add(`${typeName}Data`, schemas.of(operation.data));
   const answers = [
     schemas.add(`${typeName}Answer`, answerWith(data, operation)),
@@ -166,10 +166,11 @@ const APP_KEY: Part = {
   pattern: '^[\\x21-\\x7e]{1,128}$',
   description: 'The key of the merchant application.',
 };
-const MD5_SIGN: Part = {
+const FLAT_SIGN: Part = {
   type: 'string',
-  pattern: '^[0-9a-fA-F]{32}$',
-  description: 'The signature of `md5`; see the description of this document.',
+  // An RSA signature has at least 256 bytes.
+  pattern: `^(?:[0-9a-fA-F]{32}|[A-Za-z0-9+/_-]{342,}={0,2})$`,
+  description: 'The signature of `md5` or `rsa`; see the description of this document.',
 };
 const RSA_SIGN: Part = {
   type: 'string',
@@ -204,9 +205,9 @@ const ENVELOPES: Readonly<Record<string, Part>> = {
     additionalProperties: false,
   },
   EncryptedCode: {
-    description: 'Section 4.1 with `md5`: the plaintext of `data` has appKey and code.',
+    description: 'Section 4.1 with `md5` and `rsa`: the plaintext of `data` has appKey and code.',
     type: 'object',
-    properties: { appKey: APP_KEY, data: ENCRYPTED, sign: MD5_SIGN },
+    properties: { appKey: APP_KEY, data: ENCRYPTED, sign: FLAT_SIGN },
     required: ['appKey', 'data', 'sign'],
     additionalProperties: false,
   },
@@ -246,9 +247,9 @@ whose schemas this document is generated.
 
 # Requests
 
-Every request is a POST of a JSON object. Its members carry the credentials. An appKey uses one of two schemes.
+Every request is a POST of a JSON object. Its members carry the credentials. An appKey uses one of three schemes.
 The specification doesn't show how the signed text is made (section 5, rule 6); these are the rules of the
-platform's published samples.
+platform's published samples, apart from \`rsa\`, of which there is no sample.
 
 ## The scheme \`md5\`
 
@@ -263,6 +264,11 @@ The body has \`appKey\`, the parameters and \`sign\` (section 5, rules 1 and 2).
 5. \`sign\` is the MD5 of the UTF-8 bytes, as 32 lower-case hexadecimal digits.
 
 Answers are not signed: only TLS protects them.
+
+## The scheme \`rsa\`
+
+The body is that of \`md5\`, and so is the text of steps 1 to 3. There is no secret: \`sign\` is a signature of the
+text with the merchant's private key (RSASSA-PKCS1-v1_5 with SHA-256) in base64. Answers are those of \`md5\`.
 
 ## The scheme \`rsa-envelope\`
 
@@ -281,7 +287,7 @@ in the same way. Verify the signature of the decrypted bytes before you read the
 
 ## The login
 
-Section 4.1 always encrypts its parameters (section 5, rule 3). Its plaintext also has appKey. With \`md5\`, the
+Section 4.1 always encrypts its parameters (section 5, rule 3). Its plaintext also has appKey. With \`md5\` and \`rsa\`, the
 body has appKey, \`data\` and \`sign\`, which covers the first two.
 
 ## Check your implementation

@@ -2,7 +2,7 @@ import type { Operation } from './operation.ts';
 import { operations } from './operations/registry.ts';
 
 /** The schemes of requests (section 5). */
-export const SCHEMES = ['md5', 'rsa-envelope'] as const;
+export const SCHEMES = ['md5', 'rsa', 'rsa-envelope'] as const;
 /** What is tested of an operation over HTTP: the client, the sandbox and the command. */
 export const SIDES = ['client', 'sandbox', 'command'] as const;
 

@@ -40,7 +40,7 @@ export function methodsTable(): string {
 const TESTED = `## What is tested
 
 Each cell is a test of \`test/scenarios/client-and-sandbox-agree.test.ts\`, over HTTP, with the name of its row and
-columns, such as \`orders.list, md5, command\`. An operation without all six tests fails the build.
+columns, such as \`orders.list, md5, command\`. An operation without all of these tests fails the build.
 
 - **client:** a program sends the request to the sandbox, and reads every member of the answer.
 - **sandbox:** a client that shares no code with the project gets a signed answer with every field of section 2.

@@ -2,6 +2,7 @@ import { CountersignError, type Failure, failure } from '../errors.ts';
 import { canDecryptBlocks } from '../signature/blocks.ts';
 import { readKey, readPrivateKey, readPublicKey } from '../signature/keys.ts';
 import { openEnvelope, sealEnvelope } from '../signature/rsa-envelope.ts';
+import type { Signer } from '../signature/scheme.ts';
 import { compileSigner } from '../signature/schemes.ts';
 import { type Member, type Members, membersJson, stringMember } from '../values/members.ts';
 
@@ -11,6 +12,20 @@ export type PlatformCredentials =
       readonly scheme: 'md5';
       readonly appKey: string;
       readonly secret: string;
+      /** Whether the name of an empty value is part of the signed text. By default `keep`. */
+      readonly emptyValues?: 'keep' | 'skip';
+      /** The platform's public key, which only the code exchange (4.1) needs. */
+      readonly platformKey?: string;
+    }
+  | {
+      readonly scheme: 'rsa';
+      readonly appKey: string;
+      /** The merchant's private key, which signs requests. */
+      readonly merchantKey: string;
+      /** By default `sha256`. */
+      readonly digest?: 'sha256' | 'sha1';
+      /** The signed text: the members themselves (the default), or their MD5 in hexadecimal. */
+      readonly signs?: 'string' | 'md5-hex';
       /** Whether the name of an empty value is part of the signed text. By default `keep`. */
       readonly emptyValues?: 'keep' | 'skip';
       /** The platform's public key, which only the code exchange (4.1) needs. */
@@ -51,7 +66,9 @@ const ANSWER_BLOCKS_MAX = 65_536;
  */
 export function createProtection(credentials: PlatformCredentials): Protection {
   if (credentials.appKey === '') throw missing('appKey');
-  return credentials.scheme === 'md5' ? flatProtection(credentials) : envelopeProtection(credentials);
+  return credentials.scheme === 'rsa-envelope'
+    ? envelopeProtection(credentials)
+    : flatProtection(credentials);
 }
 
 function missing(name: string): CountersignError {
@@ -69,11 +86,22 @@ function named<T>(name: string, read: () => T): T {
   }
 }
 
-/** `md5`: flat members. Answers are not signed. */
-function flatProtection(credentials: Extract<PlatformCredentials, { readonly scheme: 'md5' }>): Protection {
-  const { appKey, secret, emptyValues = 'keep', platformKey } = credentials;
-  if (secret === '') throw missing('secret');
-  const signer = compileSigner({ scheme: 'md5', secret, emptyValues });
+type FlatCredentials = Exclude<PlatformCredentials, { readonly scheme: 'rsa-envelope' }>;
+
+function flatSigner(credentials: FlatCredentials): Signer {
+  const { emptyValues = 'keep' } = credentials;
+  if (credentials.scheme === 'md5') {
+    if (credentials.secret === '') throw missing('secret');
+    return compileSigner({ scheme: 'md5', secret: credentials.secret, emptyValues });
+  }
+  const { scheme, merchantKey: senderKey, digest = 'sha256', signs = 'string' } = credentials;
+  return named('merchantKey', () => compileSigner({ scheme, senderKey, digest, signs, emptyValues }));
+}
+
+/** `md5` and `rsa`: flat members. Answers are not signed. */
+function flatProtection(credentials: FlatCredentials): Protection {
+  const { appKey, platformKey } = credentials;
+  const signer = flatSigner(credentials);
   const receiverKey =
     platformKey === undefined ? undefined : named('platformKey', () => readPublicKey(platformKey));
   const own: readonly [string, Member] = ['appKey', stringMember(appKey)];
@@ -96,7 +124,7 @@ function flatProtection(credentials: Extract<PlatformCredentials, { readonly sch
     },
     open: (data) => ({ ok: true, plain: data }),
     signsAnswers: false,
-    secrets: [secret],
+    secrets: [credentials.scheme === 'md5' ? credentials.secret : credentials.merchantKey],
   };
 }
 

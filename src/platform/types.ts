@@ -8,8 +8,8 @@ export interface Operations {
     /**
      * Exchange the code of a user's login for the openId and the tokens of the user (4.1).
      * A code can be used once.
-     * appKey and code are always sent encrypted, also with md5.
-     * With md5 credentials, it also needs the platform's public key.
+     * appKey and code are always sent encrypted, also with md5 and rsa.
+     * With md5 and rsa credentials, it also needs the platform's public key.
      */
     readonly exchange: Verb<TokensExchangeParameters, TokensExchangeData>;
     /** Exchange the refresh token of a user for new tokens (4.1 refresh). */

@@ -51,7 +51,7 @@ const EFFECTS = {
   'answer-error': { changes: refusing('10001', 'system error') },
   'answer-denied': { changes: refusing('10015', 'operation failed') },
   'answer-scheme': {
-    changes: (answer) => ({ ...answer, scheme: answer.scheme === 'md5' ? 'rsa-envelope' : 'md5' }),
+    changes: (answer) => ({ ...answer, scheme: answer.scheme === 'rsa-envelope' ? 'md5' : 'rsa-envelope' }),
   },
   'answer-kinds': { changes: changing(inLists) },
   'answer-member': { changes: changing(withoutMember) },

@@ -5,7 +5,7 @@ import { bodyText, textBody } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import { type Answer, post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
-import { type Scheme, canonicalText, encrypt, flipped, md5Sign, rsaSign } from './signing.ts';
+import { type Scheme, canonicalText, encrypt, flipped, md5Hex, rsaSign, rsaTextSign } from './signing.ts';
 import type { Payment, State } from './state.ts';
 
 /** Where the receiver takes confirmations (section 6.1), in the platform's spelling. */
@@ -107,7 +107,15 @@ interface Written {
 }
 
 const WRITERS: Readonly<Record<Scheme, (writing: Writing) => Written>> = {
-  md5: writeFlat,
+  md5: (writing) =>
+    writeFlat(writing, (text, tampering) => {
+      const { secret } = writing.parts.credentials;
+      return md5Hex(text + (tampering === 'tamper-key' ? `${secret}-other` : secret));
+    }),
+  rsa: (writing) =>
+    writeFlat(writing, (text, tampering) =>
+      rsaTextSign(tampering === 'tamper-key' ? `${text} ` : text, writing.parts.credentials.platformKey),
+    ),
   'rsa-envelope': writeEnvelope,
 };
 
@@ -125,26 +133,31 @@ const SIGNATURES = ['tamper-sign', 'tamper-unsigned', 'tamper-key', 'tamper-app'
 
 const TAMPERINGS: Readonly<Record<Scheme, readonly Fault[]>> = {
   md5: [...ALTERED, ...SIGNATURES, 'tamper-shift'],
+  rsa: [...ALTERED, ...SIGNATURES, 'tamper-shift'],
   'rsa-envelope': [...ALTERED, ...SIGNATURES, 'tamper-data'],
 };
 
 const WIRE_FORMS: Readonly<Record<Scheme, readonly Fault[]>> = {
   md5: ['wire-upper', 'wire-time-member'],
+  rsa: ['wire-time-member'],
   'rsa-envelope': ['wire-time', 'wire-base64'],
 };
 
-function writeFlat({ members, tampering, wire, parts }: Writing): Written {
+function writeFlat(
+  { members, tampering, wire, parts }: Writing,
+  signOf: (text: string, tampering: Fault | undefined) => string,
+): Written {
   const time: Members = wire.includes('wire-time-member') ? { time: String(parts.now()) } : {};
   const unsigned = textBody({ ...members, ...time });
-  const { secret } = parts.credentials;
-  const right = md5Sign(unsigned, tampering === 'tamper-key' ? `${secret}-other` : secret);
+  const signed = canonicalText(unsigned);
+  const right = signOf(signed, tampering);
   const sign = wire.includes('wire-upper') ? right.toUpperCase() : right;
   const altered = changed({ ...members, ...time }, tampering);
   const sent = tampering === 'tamper-shift' ? shifted(altered) : altered;
   const named = tampering === 'tamper-app' ? { ...sent, appKey: `${sent['appKey']}-other` } : sent;
   const signedMembers =
     tampering === 'tamper-unsigned' ? named : { ...named, sign: changedSign(sign, tampering) };
-  return { body: bodyText(textBody(signedMembers)), signed: canonicalText(unsigned) };
+  return { body: bodyText(textBody(signedMembers)), signed };
 }
 
 function writeEnvelope({ members: { appKey = '', ...members }, tampering, wire, parts }: Writing): Written {

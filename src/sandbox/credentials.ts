@@ -113,6 +113,9 @@ export function settingsBlock(folder: string, appKey: string): string {
     appKey: ${JSON.stringify(appKey)}
     signatures:
       - { scheme: md5, secret: ${file('secret')} }
+      - scheme: rsa
+        platformKey: ${file('platformPublic')}
+        merchantKey: ${file('merchantPrivate')}
       - scheme: rsa-envelope
         platformKey: ${file('platformPublic')}
         merchantKey: ${file('merchantPrivate')}

@@ -2,7 +2,7 @@ import type { Credentials } from './credentials.ts';
 import { type Body, bodyText, readBody } from './json.ts';
 import { withoutSecrets } from './log.ts';
 import { Refusal } from './refusal.ts';
-import { type Scheme, canonicalText, decrypt, isMd5Sign, isRsaSign } from './signing.ts';
+import { type Scheme, canonicalText, decrypt, isMd5Sign, isRsaSign, isRsaTextSign } from './signing.ts';
 
 /** A request whose signature is valid. */
 export interface Authentic {
@@ -43,16 +43,31 @@ export function authenticate(
   checkAppKey(textOf(outer, 'appKey'), 'appKey', credentials);
   const sign = textOf(outer, 'sign');
   if (sign === undefined) throw new Refusal('50005', 'sign is missing');
-  if (!/^[0-9a-fA-F]{32}$/.test(sign)) {
-    throw new Refusal('50005', 'sign is not an MD5 in 32 hexadecimal digits');
-  }
-  if (!isMd5Sign(outer, credentials.secret, sign)) {
-    throw new Refusal('50005', 'sign is not the MD5 of the sorted members and the secret');
-  }
-  return { scheme: 'md5', body: isEncryptedLogin ? decryptLogin(outer, credentials) : outer };
+  const scheme = flatScheme(outer, sign, { credentials, trace });
+  return { scheme, body: isEncryptedLogin ? decryptLogin(outer, credentials) : outer };
 }
 
-/** Section 4.1 signed by MD5: appKey and `data` outside, and the parameters encrypted in `data`. */
+/** The scheme whose signature of the sorted members is right. */
+function flatScheme(
+  outer: Body,
+  sign: string,
+  { credentials, trace }: { readonly credentials: Credentials; readonly trace: Trace },
+): Scheme {
+  const { secret, merchantKey } = credentials;
+  if (/^[0-9a-fA-F]{32}$/.test(sign)) {
+    if (isMd5Sign(outer, secret, sign)) return 'md5';
+    throw new Refusal('50005', 'sign is not the MD5 of the sorted members and the secret');
+  }
+  const isValid = isRsaTextSign(canonicalText(outer), merchantKey, sign);
+  if (isValid === undefined) {
+    throw new Refusal('50005', 'sign is neither an MD5 in 32 hexadecimal digits nor an RSA signature');
+  }
+  trace.scheme = 'rsa';
+  if (!isValid) throw new Refusal('50005', "sign is not the merchant's signature of the sorted members");
+  return 'rsa';
+}
+
+/** Section 4.1 with flat members: appKey and `data` outside, and the parameters encrypted in `data`. */
 function decryptLogin(outer: Body, credentials: Credentials): Body {
   const plaintext = decrypt(textOf(outer, 'data') ?? '', credentials.platformKey);
   if (plaintext === undefined) {

@@ -16,7 +16,7 @@ import type { Random } from './random.ts';
  * hide behind the same mistake here.
  */
 
-export type Scheme = 'md5' | 'rsa-envelope';
+export type Scheme = 'md5' | 'rsa' | 'rsa-envelope';
 
 /** Names and values of all members but `sign` and nulls, sorted by code points of the names, joined. */
 export function canonicalText(body: Body): string {
@@ -40,6 +40,17 @@ export function isMd5Sign(body: Body, secret: string, signature: string): boolea
   const expected = Buffer.from(md5Sign(body, secret));
   const received = Buffer.from(signature.toLowerCase());
   return expected.length === received.length && timingSafeEqual(expected, received);
+}
+
+/** SHA256withRSA over a text, in base64. */
+export function rsaTextSign(text: string, key: KeyObject): string {
+  return sign('RSA-SHA256', Buffer.from(text), key).toString('base64');
+}
+
+/** Undefined if the text isn't the base64 of a signature by this key. */
+export function isRsaTextSign(text: string, key: KeyObject, signature: string): boolean | undefined {
+  const bytes = readBase64(signature);
+  return bytes?.length === keyBytes(key) ? verify('RSA-SHA256', Buffer.from(text), key, bytes) : undefined;
 }
 
 /** SHA256withRSA over the hexadecimal MD5 of the plaintext, in base64url without padding. */

@@ -347,10 +347,17 @@ const checkReconcile: Check = ({ reconcile, platform, sources }, report) => {
       report(['reconcile', 'directory'], 'has no effect without the address of the platform', fix);
       return;
     }
-    if (signatures.length === 0 || signatures.some((signature) => signature?.scheme !== 'rsa')) continue;
+    const canRequest = signatures.some(
+      (signature) => signature?.scheme !== 'rsa' || isWritten(signature, 'merchantKey'),
+    );
+    if (signatures.length === 0 || canRequest) continue;
     const fix =
-      'add an md5 or rsa-envelope entry, with which the bill is requested, or delete reconcile.directory';
-    report(['sources', index, 'signatures'], 'has only rsa, which requests to the platform cannot have', fix);
+      'add the merchantKey that signs requests, or an md5 or rsa-envelope entry, or delete reconcile.directory';
+    report(
+      ['sources', index, 'signatures'],
+      'has no key for requests to the platform, such as the bill',
+      fix,
+    );
   }
 };
 

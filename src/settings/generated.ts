@@ -157,6 +157,8 @@ sources:
         emptyValues: keep
       - scheme: rsa
         platformKey: { file: keys/platform.pub }
+        # Signs requests to the platform. Callbacks don't need it.
+        merchantKey: { file: keys/shop.pem }
         # sha256 or sha1
         digest: sha256
         # The signed text: string for the members themselves, md5-hex for their MD5.

@@ -32,6 +32,11 @@ const signature = z.discriminatedUnion(
     section({
       scheme: z.literal('rsa').describe('`rsa`: sorted members, signed with RSA.'),
       platformKey,
+      merchantKey: secretReference
+        .optional()
+        .describe(
+          "The merchant's private key, in PEM or base64. Only requests to the platform are signed with it.",
+        ),
       digest: oneOf(['sha256', 'sha1']).default('sha256').describe('Digest of the signature.'),
       signs: oneOf(['string', 'md5-hex'])
         .default('string')

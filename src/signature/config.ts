@@ -9,6 +9,8 @@ export type SchemeConfig =
   | {
       readonly scheme: 'rsa';
       readonly platformKey: SecretRef;
+      /** Signs requests to the platform. Callbacks don't need it. */
+      readonly merchantKey?: SecretRef | undefined;
       readonly digest: 'sha256' | 'sha1';
       /** The signed text: the canonical string, or its MD5 in lower-case hexadecimal. */
       readonly signs: 'string' | 'md5-hex';

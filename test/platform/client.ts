@@ -1,12 +1,12 @@
 import { type Platform, createPlatform } from '../../src/platform/client.ts';
 import { PlatformError } from '../../src/platform/error.ts';
 import type { PlatformConfig, PlatformParts } from '../../src/platform/connection.ts';
-import { APP_KEY, SECRET, keys } from './plain-platform.ts';
+import { APP_KEY, type Received, SECRET, keys } from './plain-platform.ts';
 
 /** Where the clock of these tests stands. */
 export const NOW_MS = Date.UTC(2026, 2, 2, 12);
 
-export function credentials(scheme: 'md5' | 'rsa-envelope'): PlatformConfig['credentials'] {
+export function credentials(scheme: Received['scheme']): PlatformConfig['credentials'] {
   const { platform, merchant } = keys();
   return scheme === 'md5'
     ? { scheme, appKey: APP_KEY, secret: SECRET, platformKey: platform.publicText }
@@ -20,7 +20,7 @@ export function client(
     scheme = 'md5',
     pauses = [],
     ...config
-  }: Partial<PlatformConfig> & { scheme?: 'md5' | 'rsa-envelope'; pauses?: number[] } = {},
+  }: Partial<PlatformConfig> & { scheme?: Received['scheme']; pauses?: number[] } = {},
 ): Platform {
   const parts: PlatformParts = {
     clock: () => NOW_MS,

@@ -5,7 +5,7 @@ import { client, errorOf } from './client.ts';
 import { BIG, type Fixture, fixtures } from './fixtures.ts';
 import { startPlatform } from './plain-platform.ts';
 
-const SCHEMES = ['md5', 'rsa-envelope'] as const;
+const SCHEMES = ['md5', 'rsa', 'rsa-envelope'] as const;
 const cases = SCHEMES.flatMap((scheme) =>
   fixtures.map((fixture) => ({ scheme, fixture, name: fixture.command })),
 );

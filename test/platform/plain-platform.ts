@@ -30,7 +30,7 @@ export interface Received {
   readonly path: string;
   /** The parameters with their JSON kinds, without appKey and sign. */
   readonly parameters: Readonly<Record<string, unknown>>;
-  readonly scheme: 'md5' | 'rsa-envelope';
+  readonly scheme: 'md5' | 'rsa' | 'rsa-envelope';
   /** Whether the parameters were encrypted for the platform. */
   readonly encrypted: boolean;
   readonly body: string;
@@ -77,18 +77,21 @@ export function signWith(key: KeyObject, plaintext: string): string {
   return sign('RSA-SHA256', Buffer.from(md5Hex(plaintext)), key).toString('base64url');
 }
 
-function md5Sign(members: Readonly<Record<string, unknown>>, secret: string): string {
+function joined(members: Readonly<Record<string, unknown>>): string {
   const names = Object.keys(members).filter((name) => name !== 'sign' && members[name] !== null);
-  const joined = names
+  return names
     .sort()
     .map((name) => name + String(members[name]))
     .join('');
-  return md5Hex(joined + secret);
+}
+
+function md5Sign(members: Readonly<Record<string, unknown>>, secret: string): string {
+  return md5Hex(joined(members) + secret);
 }
 
 /** The answer of the scheme around a `data`. */
 export function envelope(scheme: Received['scheme'], data: string): string {
-  if (scheme === 'md5') return `{"code":"0","msg":"suc","message":null,"data":${data}}`;
+  if (scheme !== 'rsa-envelope') return `{"code":"0","msg":"suc","message":null,"data":${data}}`;
   const { platform, merchant } = keys();
   return JSON.stringify({
     code: '0',
@@ -125,11 +128,21 @@ function authenticated(path: string, body: string): Received | undefined {
     return { path, parameters: parseExactly(plaintext), scheme: 'rsa-envelope', encrypted: true, body };
   }
   const { appKey, sign: signature, ...parameters } = parsed;
-  if (appKey !== APP_KEY || signature !== md5Sign(parsed, SECRET)) return undefined;
-  if (typeof parameters['data'] !== 'string')
-    return { path, parameters, scheme: 'md5', encrypted: false, body };
+  if (appKey !== APP_KEY || typeof signature !== 'string') return undefined;
+  const scheme = signature.length === 32 ? 'md5' : 'rsa';
+  const valid =
+    scheme === 'md5'
+      ? signature === md5Sign(parsed, SECRET)
+      : verify(
+          'RSA-SHA256',
+          Buffer.from(joined(parsed)),
+          merchant.publicKey,
+          Buffer.from(signature, 'base64'),
+        );
+  if (!valid) return undefined;
+  if (typeof parameters['data'] !== 'string') return { path, parameters, scheme, encrypted: false, body };
   const plaintext = decryptWith(platform.privateKey, parameters['data']);
-  return { path, parameters: parseExactly(plaintext), scheme: 'md5', encrypted: true, body };
+  return { path, parameters: parseExactly(plaintext), scheme, encrypted: true, body };
 }
 
 /** Listens until the test is over. */
@@ -170,6 +183,11 @@ export function confirmation(
     return JSON.stringify({ ...members, sign: md5Sign(members, SECRET) });
   }
   const { platform, merchant } = keys();
+  if (scheme === 'rsa') {
+    const members = { appKey: APP_KEY, ...payment };
+    const signature = sign('RSA-SHA256', Buffer.from(joined(members)), platform.privateKey);
+    return JSON.stringify({ ...members, sign: signature.toString('base64') });
+  }
   const plaintext = JSON.stringify(payment);
   return JSON.stringify({
     app_id: APP_KEY,

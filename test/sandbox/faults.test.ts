@@ -52,8 +52,10 @@ async function startBoth(faults: readonly Fault[]): Promise<TestSandbox> {
 }
 
 const all = Object.keys(FAULTS) as readonly Fault[];
+const ofFlatBodies = all.filter((fault) => /^tamper-(?!credential|terms|outputs|data)/.test(fault));
 const payments = {
-  md5: all.filter((fault) => /^tamper-(?!credential|terms|outputs|data)/.test(fault)),
+  md5: ofFlatBodies,
+  rsa: ofFlatBodies,
   'rsa-envelope': all.filter((fault) => /^tamper-(?!credential|terms|outputs|shift)/.test(fault)),
 };
 const cosigner = ['tamper-credential', 'tamper-terms', 'tamper-outputs'] as const;
@@ -102,6 +104,7 @@ describe('the real receiver accepts what is only written in another form', () =>
   const wire = all.filter((fault) => fault.startsWith('wire-'));
   const forms: Readonly<Record<string, readonly Fault[]>> = {
     md5: ['wire-upper', 'wire-time-member', 'late', 'repeat'],
+    rsa: ['wire-time-member', 'late', 'repeat'],
     'rsa-envelope': ['wire-time', 'wire-base64', 'late', 'repeat'],
   };
 

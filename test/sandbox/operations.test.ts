@@ -6,9 +6,8 @@ import {
   SCHEMES,
   type SandboxUser,
   type TestSandbox,
-  envelope,
-  flat,
   keysOf,
+  signedBy,
   startReceiver,
   startTestSandbox,
   usersOf,
@@ -404,12 +403,9 @@ describe.each(SCHEMES)('with %s', (scheme) => {
     const before = sandbox.log.length;
     // The signature is right for other parameters.
     const keys = keysOf(sandbox.folder);
-    const [right, other] =
-      scheme === 'md5'
-        ? [flat(given, keys.secret), flat({ ...given, other: 1 }, keys.secret)]
-        : [envelope(given, keys), envelope({ ...given, other: 1 }, keys)];
-    const { sign } = JSON.parse(other) as { readonly sign: string };
-    const body = JSON.stringify({ ...(JSON.parse(right) as object), sign });
+    const [right, other] = [given, { ...given, other: 1 }].map((each) => signedBy(scheme, each, keys));
+    const { sign } = JSON.parse(other ?? '') as { readonly sign: string };
+    const body = JSON.stringify({ ...(JSON.parse(right ?? '') as object), sign });
     expect(await sandbox.post(path, body)).toMatchObject({ code: '50005' });
     expect(sandbox.log.slice(before)).toMatchObject([{ about: path, outcome: '50005', scheme }]);
   });

@@ -22,7 +22,10 @@ import { steerSandbox } from './program.ts';
 export const APP_KEY = 'demo-shop';
 /** Noon of 15 January 2026 in Shanghai, where the clocks of these sandboxes stand. */
 export const NOW_MS = Date.UTC(2026, 0, 15, 4);
-export const SCHEMES = ['md5', 'rsa-envelope'] as const;
+export const SCHEMES = ['md5', 'rsa', 'rsa-envelope'] as const;
+/** An answer to `rsa` has the form of `md5`. */
+export const ANSWER_FORMS = ['md5', 'rsa-envelope'] as const;
+export type AnswerForm = (typeof ANSWER_FORMS)[number];
 export type TestScheme = (typeof SCHEMES)[number];
 
 export type Params = Readonly<Record<string, string | number>>;
@@ -119,6 +122,11 @@ export function receiverSources(folder: string): readonly object[] {
       signatures: [
         { scheme: 'md5', secret: file('shop.secret') },
         {
+          scheme: 'rsa',
+          platformKey: file('platform.public.pem'),
+          merchantKey: file('merchant.private.pem'),
+        },
+        {
           scheme: 'rsa-envelope',
           platformKey: file('platform.public.pem'),
           merchantKey: file('merchant.private.pem'),
@@ -143,10 +151,10 @@ export function createClient(url: string, folder: string): Pick<TestSandbox, 'ca
   return {
     post: async (path, body, method) => JSON.parse(await send(path, body, method)) as Record<string, unknown>,
     async call(path, params = {}, scheme = 'md5') {
-      const body = scheme === 'md5' ? flat(params, keys.secret) : envelope(params, keys);
+      const body = signedBy(scheme, params, keys);
       const raw = await send(path, body);
       const read = JSON.parse(raw) as Record<string, string>;
-      if (scheme === 'md5') {
+      if (scheme !== 'rsa-envelope') {
         // The members of an answer without the envelope are its data (section 4.21).
         if (read['code'] === undefined) return { code: '0', msg: '', data: read, dataText: raw, raw };
         const dataText = /"data":(.*)\}$/.exec(raw)?.[1] ?? '';
@@ -177,11 +185,22 @@ const md5 = (data: string | Buffer): string => createHash('md5').update(data).di
 
 export function flat(params: Params, secret: string, appKey = APP_KEY): string {
   const members: Params = { appKey, ...params };
-  const text = Object.keys(members)
+  return JSON.stringify({ ...members, sign: md5(joined(members) + secret) });
+}
+
+const joined = (members: Params): string =>
+  Object.keys(members)
     .sort()
     .map((name) => `${name}${members[name]}`)
     .join('');
-  return JSON.stringify({ ...members, sign: md5(text + secret) });
+
+/** The body of a request. */
+export function signedBy(scheme: TestScheme, params: Params, keys: Keys): string {
+  if (scheme === 'md5') return flat(params, keys.secret);
+  if (scheme === 'rsa-envelope') return envelope(params, keys);
+  const members: Params = { appKey: APP_KEY, ...params };
+  const signature = sign('sha256', Buffer.from(joined(members)), keys.merchantPrivate);
+  return JSON.stringify({ ...members, sign: signature.toString('base64') });
 }
 
 export function envelope(params: Params, keys: Keys, over: Readonly<Record<string, unknown>> = {}): string {

@@ -9,10 +9,10 @@ import { type Ran, placeIn } from '../cli/terminal.ts';
 import { errorOf } from '../platform/client.ts';
 import { configOf, placeFor } from '../sandbox/merchant.ts';
 import {
+  ANSWER_FORMS,
+  type AnswerForm,
   NOW_MS,
-  SCHEMES,
   type TestSandbox,
-  type TestScheme,
   balanceOf,
   receiverSources,
   sharedCredentials,
@@ -35,7 +35,7 @@ const SYMBOLS = 'symbol/openSymbolList';
 const BILL = 'opay/merchantBillingDay';
 const DAY = '2026-01-15';
 
-const clientOf = (sandbox: TestSandbox, scheme: TestScheme, over: object = {}): Platform =>
+const clientOf = (sandbox: TestSandbox, scheme: AnswerForm, over: object = {}): Platform =>
   createPlatform({ ...configOf(sandbox, scheme), ...over }, parts);
 
 const order = (appOrderId: string) => ({
@@ -60,7 +60,7 @@ const options = (named: Readonly<Record<string, string>>): readonly string[] =>
 /** How an answer to a reading operation and one to a payment that was made end. */
 interface Ending {
   readonly code: string;
-  readonly because: Readonly<Record<TestScheme, RegExp>>;
+  readonly because: Readonly<Record<AnswerForm, RegExp>>;
   readonly reading: string;
   /** `paid` if the fault leaves the answer to a payment as it is, because it has no data. */
   readonly payment: 'unknown' | 'refused' | 'paid';
@@ -114,7 +114,7 @@ const OF_PAGES = ['answer-count', 'answer-pages'] as const;
 const OF_RECORDS = 'answer-kinds';
 const SEALED: ReadonlySet<string> = new Set<AnswerFault>(['answer-sign', 'answer-unsigned', 'answer-data']);
 
-const cases = SCHEMES.flatMap((scheme) =>
+const cases = ANSWER_FORMS.flatMap((scheme) =>
   Object.entries(ENDINGS)
     .filter(([fault]) => scheme === 'rsa-envelope' || !SEALED.has(fault))
     .map(([fault, ending]) => ({ fault, scheme, ...ending })),
@@ -181,23 +181,26 @@ const said = ({ code, out, err }: Ran) => ({
   announcement: /The announcement of A-\d (stays|is cancelled)/.exec(err)?.[1]?.replace('is ', '') ?? '',
 });
 
-it.each(SCHEMES)('records of wrong kinds are unreadable, each with its text, with %s', async (scheme) => {
-  const sandbox = await lying(`${OF_RECORDS}@${SYMBOLS}`);
-  const { symbolList } = await clientOf(sandbox, scheme).symbols.list({});
-  expect(symbolList[0]).toEqual({
-    unreadable: expect.stringMatching(/^coinSymbol must be a text; .* and \d+ more$/) as string,
-    text: expect.stringMatching(/^\{"coinSymbol":\[/) as string,
-  });
-  const run = placeFor(sandbox).runWith({ clock });
-  const symbols = ['platform', 'symbols', '--scheme', scheme];
-  const json = await run(...symbols, '--json');
-  expect([json.code, json.json()]).toEqual([1, { symbolList }]);
-  const { code, err } = await run(...symbols);
-  expect(code).toBe(1);
-  expect(err).toContain(`Record ${symbolList.length} can't be read: coinSymbol must be a text; `);
-});
+it.each(ANSWER_FORMS)(
+  'records of wrong kinds are unreadable, each with its text, with %s',
+  async (scheme) => {
+    const sandbox = await lying(`${OF_RECORDS}@${SYMBOLS}`);
+    const { symbolList } = await clientOf(sandbox, scheme).symbols.list({});
+    expect(symbolList[0]).toEqual({
+      unreadable: expect.stringMatching(/^coinSymbol must be a text; .* and \d+ more$/) as string,
+      text: expect.stringMatching(/^\{"coinSymbol":\[/) as string,
+    });
+    const run = placeFor(sandbox).runWith({ clock });
+    const symbols = ['platform', 'symbols', '--scheme', scheme];
+    const json = await run(...symbols, '--json');
+    expect([json.code, json.json()]).toEqual([1, { symbolList }]);
+    const { code, err } = await run(...symbols);
+    expect(code).toBe(1);
+    expect(err).toContain(`Record ${symbolList.length} can't be read: coinSymbol must be a text; `);
+  },
+);
 
-describe.each(SCHEMES)('pages that lie, with %s', (scheme) => {
+describe.each(ANSWER_FORMS)('pages that lie, with %s', (scheme) => {
   const BECAUSE = {
     'answer-count': /page \d is empty after 5 records, but count is 6/,
     'answer-pages': /page 2 only repeats records of earlier pages/,
@@ -252,7 +255,7 @@ describe.each(SCHEMES)('pages that lie, with %s', (scheme) => {
   });
 });
 
-describe.each(SCHEMES)(
+describe.each(ANSWER_FORMS)(
   'a payment whose answer is lost, with a receiver that expects it, and %s',
   (scheme) => {
     const POLICY = `policy: payments

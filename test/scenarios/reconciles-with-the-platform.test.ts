@@ -24,10 +24,10 @@ import { runCall } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { configOf } from '../sandbox/merchant.ts';
 import {
+  ANSWER_FORMS,
+  type AnswerForm,
   NOW_MS,
-  SCHEMES,
   type TestSandbox,
-  type TestScheme,
   receiverSources,
   sharedCredentials,
   startReceiver,
@@ -103,7 +103,7 @@ interface Timing {
 interface Day extends Timing {
   readonly service: Receiver;
   readonly sandbox: TestSandbox;
-  readonly scheme: TestScheme;
+  readonly scheme: AnswerForm;
   readonly directory: string;
   /** Makes the ids of the case its own. */
   readonly prefix: string;
@@ -112,7 +112,7 @@ interface Day extends Timing {
 async function beginDay(
   service: Receiver,
   faults: string,
-  scheme: TestScheme,
+  scheme: AnswerForm,
   timing: Timing = { zone: ZONE, clock },
 ): Promise<Day> {
   nowMs += STEP_MS;
@@ -217,7 +217,7 @@ describe('a day with discrepancies', () => {
 
   /** What a day with the victims must be called, and is called. */
   async function namedOn(
-    scheme: TestScheme,
+    scheme: AnswerForm,
     victims: readonly Required<Sent>[],
     { expectedFor = asDocumented, others = '' } = {},
   ) {
@@ -229,7 +229,7 @@ describe('a day with discrepancies', () => {
     return { named: sorted(exceptions), expected: sorted(victims.flatMap(expectedFor)) };
   }
 
-  it.each(SCHEMES)('without any has none, with %s', async (scheme) => {
+  it.each(ANSWER_FORMS)('without any has none, with %s', async (scheme) => {
     const day = await beginDay(service, '', scheme);
     await spendDay(day, HONEST);
     expect(await reconciled(day)).toEqual({
@@ -242,7 +242,7 @@ describe('a day with discrepancies', () => {
     ['calls that are late, repeated, reordered and in other forms', 'late=50,repeat=50,reorder=50,wire=50'],
     ['calls that are tampered with', 'tamper=20,wire=50,repeat=50'],
   ])('with %s has none', async (_, faults) => {
-    for (const scheme of SCHEMES) {
+    for (const scheme of ANSWER_FORMS) {
       const day = await beginDay(service, faults, scheme);
       await spendDay(
         day,
@@ -255,7 +255,7 @@ describe('a day with discrepancies', () => {
   });
 
   const cases = DISCREPANCIES.flatMap((fault) =>
-    (fault.startsWith('bill-') ? SCHEMES : (['md5'] as const)).map((scheme) => [fault, scheme] as const),
+    (fault.startsWith('bill-') ? ANSWER_FORMS : (['md5'] as const)).map((scheme) => [fault, scheme] as const),
   );
 
   it('has at least twenty kinds', () => {
@@ -268,7 +268,7 @@ describe('a day with discrepancies', () => {
     expect(named).toEqual(expected);
   });
 
-  it.each(SCHEMES.flatMap((scheme) => ['', 'repeat,wire'].map((others) => [scheme, others] as const)))(
+  it.each(ANSWER_FORMS.flatMap((scheme) => ['', 'repeat,wire'].map((others) => [scheme, others] as const)))(
     'names all of them at once, with %s and %j',
     async (scheme, others) => {
       const { named, expected } = await namedOn(scheme, DISCREPANCIES.flatMap(victimsOf), { others });

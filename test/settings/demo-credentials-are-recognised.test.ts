@@ -42,6 +42,7 @@ describe('the settings', () => {
     expect(demoCredentials(settings, read)).toEqual([
       `sources[0].signatures[0].secret (file ${demo}/shop.secret) ${published}`,
       `sources[0].signatures[1].platformKey (file ${demo}/platform.public.pem) ${published}`,
+      `sources[0].signatures[1].merchantKey (file ${demo}/merchant.private.pem) ${published}`,
       `sources[0].signatures[2].platformKey (file ${demo}/platform.public.pem) ${published}`,
       `sources[0].signatures[2].merchantKey (file ${demo}/merchant.private.pem) ${published}`,
       `sources[1].authenticate[0].header.secret (file ${demo}/vault.token) ${published}`,

@@ -204,9 +204,13 @@ describe('a fault of the reconciliation', () => {
   it('a source whose bill can not be requested', () => {
     const rsa = payment('signatures: [{ scheme: rsa, platformKey: { file: a } }]');
     expect(linesOf(refusalOf(reconciled('zone: UTC') + rsa))).toEqual([
-      'FILE:4:50: sources[0].signatures has only rsa, which requests to the platform cannot have; ' +
-        'add an md5 or rsa-envelope entry, with which the bill is requested, or delete reconcile.directory',
+      'FILE:4:50: sources[0].signatures has no key for requests to the platform, such as the bill; ' +
+        'add the merchantKey that signs requests, or an md5 or rsa-envelope entry, or delete reconcile.directory',
     ]);
+    const signing = payment(
+      'signatures: [{ scheme: rsa, platformKey: { file: a }, merchantKey: { file: b } }]',
+    );
+    expect(settingsOf(reconciled('zone: UTC') + signing)).toBeDefined();
   });
 
   it('an address of the platform, once', () => {

@@ -3,6 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import { type Connection, createConnection, systemParts } from '../../platform/connection.ts';
 import type { PlatformCredentials } from '../../platform/protection.ts';
 import { platformWarning } from '../../settings/platform.ts';
+import type { SecretRef } from '../../values/secret.ts';
 import type { Call } from '../command.ts';
 import type { SourceOf } from '../send/keys.ts';
 import type { Session } from '../session.ts';
@@ -14,7 +15,10 @@ type Signature = SourceOf<'payment'>['signatures'][number];
 export function connectionOptions(command: Command): Command {
   return command
     .option('--source <name>', 'the payment source whose credentials are used (default: the first)')
-    .option('--scheme <scheme>', 'md5 or rsa-envelope (default: the first of them that the source has)')
+    .option(
+      '--scheme <scheme>',
+      'md5, rsa or rsa-envelope (default: the first with which the source can sign)',
+    )
     .option('--timeout <ms>', 'time limit for one request, in milliseconds (default: platform.timeoutMs)');
 }
 
@@ -93,13 +97,17 @@ function credentialsOf(
     const schemes = usable.map(({ scheme }) => scheme).join(', ') || 'no scheme';
     throw new CountersignError(
       'USAGE',
-      `the source ${name} has no ${wanted ?? 'md5 or rsa-envelope'} credentials for requests. ` +
-        `Of these schemes it has ${schemes}`,
+      `the source ${name} has no ${wanted ?? 'md5, rsa or rsa-envelope'} credentials for requests, for which ` +
+        `rsa needs a merchantKey. It can sign with ${schemes}`,
     );
   }
   if (chosen.scheme === 'rsa-envelope') {
     const { scheme, merchantKey, platformKey } = chosen;
     return { scheme, appKey, merchantKey: read(merchantKey), platformKey: read(platformKey) };
+  }
+  if (chosen.scheme === 'rsa') {
+    const { merchantKey, platformKey, ...rest } = chosen;
+    return { ...rest, appKey, merchantKey: read(merchantKey), platformKey: read(platformKey) };
   }
   // The code exchange (4.1) encrypts with the platform's key, which an RSA entry of the source names.
   const keyed = signatures.find((each) => each.scheme !== 'md5');
@@ -112,7 +120,11 @@ function credentialsOf(
   };
 }
 
-/** Requests are signed with md5 or rsa-envelope. `rsa` is only known of callbacks. */
-function isUsable(signature: Signature): signature is Exclude<Signature, { readonly scheme: 'rsa' }> {
-  return signature.scheme !== 'rsa';
+type Usable =
+  | Exclude<Signature, { readonly scheme: 'rsa' }>
+  | (Extract<Signature, { readonly scheme: 'rsa' }> & { readonly merchantKey: SecretRef });
+
+/** Callbacks with `rsa` need no key of the merchant, and requests do. */
+function isUsable(signature: Signature): signature is Usable {
+  return signature.scheme !== 'rsa' || signature.merchantKey !== undefined;
 }

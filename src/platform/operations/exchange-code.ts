@@ -17,8 +17,8 @@ export const exchangeCode = defineOperation({
   command: 'exchange-code',
   path: 'auth/token',
   summary: "Exchange the code of a user's login for the openId and the tokens of the user.",
-  notes: ['A code can be used once.', 'appKey and code are always sent encrypted, also with md5.'],
-  clientNotes: ["With md5 credentials, it also needs the platform's public key."],
+  notes: ['A code can be used once.', 'appKey and code are always sent encrypted, also with md5 and rsa.'],
+  clientNotes: ["With md5 and rsa credentials, it also needs the platform's public key."],
   parameters: z.strictObject({
     code: secretText.describe('The code that the first step of the login returned.'),
   }),

@@ -29,6 +29,11 @@ function placeFor(url: string | undefined, platform: object = {}): Place {
           signatures: [
             { scheme: 'md5', secret: { file: 'shop-of-the-platform.secret' } },
             {
+              scheme: 'rsa',
+              platformKey: { file: 'platform-of-the-platform.pub' },
+              merchantKey: { file: 'shop-of-the-platform.pem' },
+            },
+            {
               scheme: 'rsa-envelope',
               platformKey: { file: 'platform-of-the-platform.pub' },
               merchantKey: { file: 'shop-of-the-platform.pem' },
@@ -58,7 +63,7 @@ function optionsFor(command: string, write: Place['write']): readonly string[] {
   );
 }
 
-const SCHEMES = ['md5', 'rsa-envelope'] as const;
+const SCHEMES = ['md5', 'rsa', 'rsa-envelope'] as const;
 // The time of 4.4 is within the last 24 hours of another clock.
 const callable = fixtures.filter(({ command }) => command !== 'accounts');
 const cases = SCHEMES.flatMap((scheme) => callable.map(({ command }) => ({ command, scheme })));
@@ -512,7 +517,7 @@ describe('a wrong call: 2', () => {
   it.each<[string, readonly string[], object | undefined, string]>([
     ['without platform.url', ['symbols'], undefined, 'has no platform.url'],
     ['of a source that is none', ['symbols', '--source', 'shp'], {}, 'has no payment source shp'],
-    ['with a scheme that is none', ['symbols', '--scheme', 'rsa'], {}, 'has no rsa credentials for requests'],
+    ['with a scheme that is none', ['symbols', '--scheme', 'sha'], {}, 'has no sha credentials for requests'],
     ['without a required parameter', ['other-transfers'], {}, 'transactionScene is missing'],
     [
       'with a secret variable that is not set',
