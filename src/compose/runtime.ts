@@ -126,19 +126,22 @@ export function createRuntime(parts: RuntimeParts): Runtime {
   };
 }
 
-/** One line of each code in ten seconds. */
+/** One line of each code in ten seconds, and of each path that a 404 probably meant, in a minute. */
 const LOAD_LINE_EVERY_MS = 10_000;
+const PATH_LINE_EVERY_MS = 60_000;
 
 function createLoggedLoad(log: Log, metrics: Metrics): LoadMonitor {
   const nowMs = (): number => performance.now();
-  const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: LOAD_LINE_EVERY_MS });
+  const byCode = createLineLimit({ clock: nowMs, lines: 1, windowMs: LOAD_LINE_EVERY_MS });
+  const byPath = createLineLimit({ clock: nowMs, lines: 1, windowMs: PATH_LINE_EVERY_MS });
   return createLoadMonitor({
     nowMs,
     count: (reason) => metrics.turnedAway(reason),
     countUnserved: (reason) => metrics.unserved(reason),
-    write: (event, line) => {
-      const suppressed = limit.takeSuppressed(line.code);
-      if (limit.admits(line.code)) log.warn(event, { ...line, count: suppressed + 1 });
+    write: (event, { meant, ...line }) => {
+      const [limit, kind] = meant === undefined ? [byCode, line.code] : [byPath, meant];
+      const suppressed = limit.takeSuppressed(kind);
+      if (limit.admits(kind)) log.warn(event, { ...line, count: suppressed + 1 });
     },
   });
 }

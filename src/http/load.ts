@@ -18,12 +18,16 @@ export interface Unserved {
   readonly address: string;
   /** The request, without anything that may be a secret; undefined if none could be read. */
   readonly request?: string;
+  /** The path of callbacks that a request to another path probably meant. */
+  readonly meant?: string | undefined;
 }
 
 interface LoadLine {
   readonly code: string;
   readonly because: string;
   readonly address: string | undefined;
+  /** See {@link Unserved}. Such lines are limited by path. */
+  readonly meant?: string | undefined;
 }
 
 export interface LoadMonitorParts {
@@ -85,13 +89,18 @@ export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMo
         write('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
       else write('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
     },
-    unserved({ reason, address, request }) {
+    unserved({ reason, address, request, meant }) {
       countUnserved(reason);
-      const [code, because] = UNSERVED[reason];
+      const [code, general] = UNSERVED[reason];
+      const because =
+        meant === undefined
+          ? general
+          : `was answered 404; correct the URL in the sender: the path is ${meant}`;
       write('not-served', {
         code,
         because: request === undefined ? because : `${request} ${because}`,
         address,
+        meant,
       });
     },
     state() {

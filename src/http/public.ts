@@ -6,6 +6,7 @@ import type { Answer } from '../callback/answer.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Route } from '../pipeline/arrival.ts';
 import { hostOf } from '../values/address-networks.ts';
+import { closestMatch } from '../values/closest-match.ts';
 import type { Arrivals } from './arrivals.ts';
 import type { Unserved } from './load.ts';
 import { bodyReader } from './body.ts';
@@ -71,10 +72,12 @@ export function createPublicApp({
   const readBody = bodyReader(bodyBytes);
   const isTrustedProxy = createProxyCheck(app);
   const formatRequest = createRequestFormatter(urls);
+  const paths = urls.map(({ path }) => path);
 
   function count(request: Request, response: Response, reason: 'not-found' | 'method'): void {
     const address = hostOf(request.ip ?? '');
-    if (onUnserved({ reason, address, request: formatRequest(request) }) === 'close')
+    const meant = reason === 'not-found' ? closestPath(pathOf(request), paths) : undefined;
+    if (onUnserved({ reason, address, request: formatRequest(request), meant }) === 'close')
       response.set('Connection', 'close');
   }
 
@@ -144,12 +147,22 @@ function createRequestFormatter(urls: readonly CallbackUrl[]): (request: Request
   const hidesSegments = urls.some(({ secret }) => secret);
   const known = new Set(urls.flatMap(({ path }) => path.split('/')));
   const show = (segment: string): string => (!hidesSegments || known.has(segment) ? segment : '…');
-  return ({ method, originalUrl }) => {
-    const [target = ''] = originalUrl.split('?', 1);
-    const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '');
+  return (request) => {
+    const path = pathOf(request);
     const plain = path.slice(0, SHOWN_MAX).replace(/[^\x21-\x7e]/g, encodeURIComponent);
-    return `${method} ${plain.split('/').map(show).join('/')}${path.length > SHOWN_MAX ? '…' : ''}`;
+    return `${request.method} ${plain.split('/').map(show).join('/')}${path.length > SHOWN_MAX ? '…' : ''}`;
   };
+}
+
+/** The path as it was written, also of a request that names the whole URL. */
+function pathOf({ originalUrl }: Request): string {
+  const [target = ''] = originalUrl.split('?', 1);
+  return target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/i, '');
+}
+
+/** The path of callbacks of which this is a misspelling, or of which it is one with a secret segment. */
+function closestPath(path: string, paths: readonly string[]): string | undefined {
+  return closestMatch(path, paths) ?? closestMatch(path.slice(0, path.lastIndexOf('/')), paths);
 }
 
 /** The paths of the settings are literal. Express would read some characters as a pattern. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { VAULT_TOKEN, type TestService, startTestService, transfer } from '../service.ts';
+import { PAYMENT_PATH, VAULT_TOKEN, type TestService, startTestService, transfer } from '../service.ts';
 
 const SEGMENT = 'the-secret-segment-of-the-path';
 const vault = (more: object): object => ({
@@ -31,7 +31,7 @@ describe('a request that nothing serves', () => {
 
   it('leaves one line in ten seconds, with method, path and caller, and is counted each time', async () => {
     for (let time = 0; time < 5; time++) {
-      const url = `${service.url}/cosigner/withdrawal?token=secret`;
+      const url = `${service.url}/cosigner?token=secret`;
       expect((await fetch(url, { method: 'POST', ...from('192.0.2.7') })).status).toBe(404);
     }
     expect((await fetch(`${service.url}/cosigner/withdraw`, from('192.0.2.7'))).status).toBe(405);
@@ -39,7 +39,7 @@ describe('a request that nothing serves', () => {
       expect.objectContaining({
         level: 'warn',
         address: '192.0.2.7',
-        because: expect.stringMatching(/^POST \/cosigner\/withdrawal was answered 404; /) as string,
+        because: expect.stringMatching(/^POST \/cosigner was answered 404; send callbacks to/) as string,
         count: 1,
       }),
     ]);
@@ -51,6 +51,27 @@ describe('a request that nothing serves', () => {
     const metrics = await (await fetch(`${service.ops}/metrics`)).text();
     expect(metrics).toContain('countersign_unserved_total{reason="not-found"} 5\n');
     expect(metrics).toContain('countersign_unserved_total{reason="method"} 1\n');
+  });
+
+  it.each([
+    ['/cosigner/withdraw/', '/cosigner/withdraw'],
+    ['/Cosigner/Withdraw', '/cosigner/withdraw'],
+    ['/cosigner/withdrawal?token=secret', '/cosigner/withdraw'],
+    ['/notify/transferToMerchantAuthCheck', PAYMENT_PATH],
+    ['/nofity/transfertomerchantauthcheck/', PAYMENT_PATH],
+  ])('%s leaves one line a minute that names %s', async (path, meant) => {
+    const other = await startTestService();
+    try {
+      for (let time = 0; time < 3; time++) {
+        expect((await fetch(`${other.url}${path}`, { method: 'POST' })).status).toBe(404);
+        await fetch(`${other.url}/elsewhere-${time}`, { method: 'POST' });
+      }
+      const lines = linesOf(other, 'NOT_FOUND').map(({ because }) => because);
+      const named = `POST ${path.split('?', 1)[0]} was answered 404; correct the URL in the sender: the path is ${meant}`;
+      expect(lines).toEqual([named, expect.stringContaining('/elsewhere-0 was answered 404; send')]);
+    } finally {
+      await other.stop();
+    }
   });
 
   it('counts against the budget of its address: its callbacks are turned away, those of others are not', async () => {
@@ -79,6 +100,7 @@ describe('where a source has a secret segment in its path', () => {
     const service = await startTestService({ env: { SEGMENT }, settings: { sources } });
     try {
       await fetch(`${service.url}/cosigner/withdrow/${SEGMENT}`, { method: 'POST' });
+      expect(linesOf(service, 'NOT_FOUND')[0]?.['because']).toMatch(/ the path is \/cosigner\/withdraw$/);
       expect(linesOf(service, 'NOT_FOUND')[0]?.['because']).toMatch(
         /^POST \/cosigner\/…\/… was answered 404/,
       );
