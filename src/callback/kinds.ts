@@ -7,11 +7,12 @@ import {
   type ParseBounds,
   type Parsed,
   type SelfCheck,
+  subjectOf,
 } from './callback.ts';
 import { parsePayment, paymentAliases, paymentValues } from './payment.ts';
 import { parseTransfer, transferAliases, transferValues } from './transfer.ts';
 import { parseWeb3, web3Aliases, web3Values } from './web3.ts';
-import { type TextMember, VISIBLE, parseWith, readText } from './member-readers.ts';
+import { IDENTIFIER, type TextMember, VISIBLE, parseWith, readText, requiredText } from './member-readers.ts';
 
 /** How to parse one kind of callback, and the names that policies use for its members. */
 export interface CallbackKind {
@@ -66,9 +67,7 @@ export function parseCosigner(
       ? parseSelfCheck(members, source)
       : failure('KIND_UNEXPECTED', 'a self-check is sent to the URL for withdrawals');
   }
-  const found = COSIGNER_KINDS.filter((kind) =>
-    callbackKinds[kind].distinctiveMembers.some((name) => isPresent(members.get(name))),
-  );
+  const found = kindsOf(members);
   const [kind] = found;
   if (kind === undefined || found.length > 1 || !expected.includes(kind)) {
     const kinds = found.length === 0 ? 'no callback' : found.join(' and ');
@@ -79,6 +78,23 @@ export function parseCosigner(
     );
   }
   return callbackKinds[kind].parse(members, source, bounds);
+}
+
+/** The kinds of which a co-signer's callback has members that no other kind has. */
+const kindsOf = (members: Members): readonly Kind[] =>
+  COSIGNER_KINDS.filter((kind) =>
+    callbackKinds[kind].distinctiveMembers.some((name) => isPresent(members.get(name))),
+  );
+
+/**
+ * The subject that an unreadable callback is about, for people who look for its id; the empty text if its id
+ * can't be read either. `expected` are the kinds that its URL serves.
+ */
+export function claimedSubject(members: Members, expected: readonly Kind[]): string {
+  const kind = [...kindsOf(members), ...expected].find((each) => expected.includes(each)) ?? 'payment';
+  const name = kind === 'payment' ? 'appOrderId' : 'request_id';
+  const read = parseWith(() => requiredText(members, name, IDENTIFIER));
+  return read.ok ? subjectOf({ kind, id: read.callback }) : '';
 }
 
 const isPresent = (member: Member | undefined): boolean => member !== undefined && member.kind !== 'null';

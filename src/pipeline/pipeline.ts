@@ -1,6 +1,6 @@
 import { type Answer, type AnswerFormat, answerOf, selfCheckAnswer } from '../callback/answer.ts';
 import { type Callback, type SelfCheck, type Verdict, subjectOf } from '../callback/callback.ts';
-import { callbackKinds, parseCosigner } from '../callback/kinds.ts';
+import { callbackKinds, claimedSubject, parseCosigner } from '../callback/kinds.ts';
 import { CountersignError, type Failure, failure, messageOf } from '../errors.ts';
 import type { CallbackReport, ReportCallback } from '../observe/report.ts';
 import type { Authenticated, Authenticator } from '../signature/authenticate.ts';
@@ -150,7 +150,11 @@ async function runSteps(
   }
   trace.setSender(sender);
   const parsed = trace.measure('parse', () => parse(parts, arrival, sender));
-  if (!parsed.ok) return recordUnparsed(parts, trace, { sender, body: decoded.text, reason: parsed });
+  if (!parsed.ok) {
+    const expected = arrival.route.callback === 'payment' ? (['payment'] as const) : arrival.route.expected;
+    const subject = claimedSubject(sender.members, expected);
+    return recordUnparsed(parts, trace, { sender, subject, body: decoded.text, reason: parsed });
+  }
   const { callback } = parsed;
   if (callback.kind === 'self-check') return selfCheck(parts, trace, callback, decoded.text);
   trace.setCallback(callback, subjectOf(callback));
@@ -192,6 +196,7 @@ function parse(
 
 interface UnparsedCallback {
   readonly sender: Authenticated;
+  readonly subject: string;
   readonly body: string;
   readonly reason: Failure;
 }
@@ -200,7 +205,7 @@ interface UnparsedCallback {
 async function recordUnparsed(
   { store }: PipelineParts,
   trace: Trace,
-  { sender, body, reason }: UnparsedCallback,
+  { sender, subject, body, reason }: UnparsedCallback,
 ): Promise<Outcome> {
   const { code, because } = reason;
   const { source, by } = sender;
@@ -208,7 +213,7 @@ async function recordUnparsed(
   const id = await store.record({
     source,
     type: 'refused',
-    subject: '',
+    subject,
     verdict: 'FAILURE',
     code,
     of: '',
