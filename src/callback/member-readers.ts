@@ -1,7 +1,7 @@
 import { type Failure, type FailureCode, failure } from '../errors.ts';
 import { type Amount, parseSignedAmount } from '../values/amount.ts';
 import { toComparable, unsafeTextReason } from '../values/comparable.ts';
-import type { Grammar, Member, Members } from '../values/members.ts';
+import { type Grammar, type Member, type Members, stringMember } from '../values/members.ts';
 import { Rejected, catchRejection } from '../values/rejection.ts';
 
 /** Visible ASCII without blanks: ids, symbols, addresses, hashes. */
@@ -33,17 +33,18 @@ export function reject(code: FailureCode, because: string, data: Failure['data']
 export function optionalText(members: Members, name: string, grammar: Grammar): string | undefined {
   const member = members.get(name);
   if (member === undefined || member.kind === 'null' || member.text === '') return undefined;
-  const readable = member.kind === 'string' || (member.kind === 'number' && INTEGER.test(member.text));
-  if (!readable || member.text.length > grammar.maxLength || !grammar.pattern.test(member.text)) {
-    // The reason names the character that nobody sees.
-    if (readable) requireSafeText(name, member.text);
-    return invalid(
-      name,
-      member,
-      `a string of at most ${grammar.maxLength} characters that matches ${grammar.pattern.source}`,
-    );
-  }
-  return member.text;
+  if (member.kind !== 'string' && !(member.kind === 'number' && INTEGER.test(member.text)))
+    return invalid(name, member, 'a string');
+  if (member.text.length <= grammar.maxLength && grammar.pattern.test(member.text)) return member.text;
+  // The reason names the character that nobody sees.
+  requireSafeText(name, member.text);
+  return member.text.length > grammar.maxLength
+    ? reject(
+        'MEMBER_INVALID',
+        `${name} has ${member.text.length} characters; at most ${grammar.maxLength} are allowed`,
+        { member: name },
+      )
+    : invalid(name, member, `a text that matches ${grammar.pattern.source}`);
 }
 
 /** As {@link optionalText}, but the member must not be missing or empty. */
@@ -122,7 +123,7 @@ export function requiredAmount(
 export function oneOf<const T extends string>(members: Members, name: string, allowed: readonly T[]): T {
   const text = requiredText(members, name, { pattern: VISIBLE, maxLength: 64 });
   const found = allowed.find((each) => each === text);
-  return found ?? reject('MEMBER_INVALID', `${name} is not one of ${allowed.join(', ')}`, { member: name });
+  return found ?? invalid(name, stringMember(text), `one of ${allowed.join(', ')}`);
 }
 
 /** True if the member is true; false if it is false or missing. Any other value is rejected. */
@@ -146,8 +147,11 @@ function comparables(value: string | readonly string[] | undefined): readonly st
   return typeof value === 'string' ? [toComparable(value)] : value.map(toComparable);
 }
 
-function invalid(name: string, member: Member, expected: string): never {
-  return reject('MEMBER_INVALID', `${name} is a ${member.kind} that is not ${expected}`, {
-    member: name,
-  });
+const SHOWN_MAX = 40;
+
+/** What came, so that a sender finds it in its own log. */
+function invalid(name: string, { kind, text }: Member, expected: string): never {
+  const short = text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX).toWellFormed()}…` : text;
+  const shown = kind === 'string' ? JSON.stringify(short) : `the ${kind} ${short}`;
+  return reject('MEMBER_INVALID', `${name} is ${shown}, not ${expected}`, { member: name });
 }

@@ -199,6 +199,7 @@ function requestError(request: ClientRequest, thrown: Error): PluginError {
   if (request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')) {
     return new ConnectionLost('the kept connection is closed');
   }
-  const because = code === 'HPE_HEADER_OVERFLOW' ? `its headers are too long` : messageOf(thrown);
+  const because =
+    code === 'HPE_HEADER_OVERFLOW' ? `its headers have more than ${HEADER_BYTES} bytes` : messageOf(thrown);
   return new PluginError(`it can't be asked: ${because}`);
 }

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { messageOf } from '../errors.ts';
 import { closestMatch } from '../values/closest-match.ts';
+import { quoted } from '../values/printable.ts';
 import { NotUtf8 } from '../values/utf8.ts';
 import type { Position } from '../values/yaml.ts';
 
@@ -83,8 +84,7 @@ export function fixFor(name: string, known: readonly string[]): string {
 
 /** A short form of a value for messages. */
 export function formatInput(value: unknown): string {
-  const text =
-    typeof value === 'string' ? JSON.stringify(value) : Array.isArray(value) ? 'a list' : 'a mapping';
+  const text = typeof value === 'string' ? quoted(value) : Array.isArray(value) ? 'a list' : 'a mapping';
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }
 

@@ -8,6 +8,7 @@ import type { Store } from '../store/store.ts';
 import { closestMatch } from '../values/closest-match.ts';
 import { storedEntries, toComparableEntry, unsafeTextReason } from '../values/comparable.ts';
 import { counted, printable } from '../values/text.ts';
+import { quoted } from '../values/printable.ts';
 
 /*
  * The values that people write for lists, as the store keeps them.
@@ -178,7 +179,7 @@ export function checkedName(list: string): string {
   if (LIST_NAME.test(list)) return list;
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(list)} is not a name of a list. Write at most 64 lower-case letters, digits ` +
+    `${quoted(list)} is not a name of a list. Write at most 64 lower-case letters, digits ` +
       'and hyphens, beginning with a letter',
   );
 }
@@ -217,6 +218,6 @@ export function removedTexts(value: string, read: ReadValue): readonly string[] 
 }
 
 function invalidValue(value: string, problem: string): CountersignError {
-  const shown = JSON.stringify(value.slice(0, 40));
+  const shown = quoted(value.slice(0, 40));
   return new CountersignError('LIST_INVALID', `the value ${shown} ${problem}`);
 }

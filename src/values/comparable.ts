@@ -1,3 +1,5 @@
+import { characterName } from './printable.ts';
+
 const HEX = /^0x[0-9a-f]+$/i;
 const ASCII = /^[ -~]*$/;
 /** Bech32 in capitals, as in QR codes: a prefix, `1`, and at least 38 characters of BIP-173's alphabet. */
@@ -51,9 +53,8 @@ export function unsafeTextReason(text: string): string | undefined {
     [INVISIBLE, 'has an invisible character'],
     [OTHER_SPACE, 'has white space other than a blank'],
   ] as const) {
-    const [found] = pattern.exec(text) ?? [];
-    const point = found?.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
-    if (point !== undefined) return `${state} (U+${point})`;
+    const point = pattern.exec(text)?.[0].codePointAt(0);
+    if (point !== undefined) return `${state}: ${characterName(point)}`;
   }
   return text.normalize('NFC') === text ? undefined : 'is not in Unicode normal form C';
 }

@@ -125,7 +125,8 @@ function* documentsOf(text: string, lines: LineCounter): Generator<Document.Pars
   for (const lexeme of new Lexer().lex(text)) {
     // The library recurses once for each level.
     if (parser.stack.length > STACK_MAX) tooDeep(positionAt(lines, parser.offset));
-    if (++lexemes > YAML_BOUNDS.lexemes) tooMuch('it is too long');
+    if (++lexemes > YAML_BOUNDS.lexemes)
+      tooMuch(`it has more than ${YAML_BOUNDS.lexemes} names, values and marks`);
     for (const token of parser.next(lexeme)) {
       for (const document of composer.next(token)) {
         if (++documents > YAML_BOUNDS.documents)

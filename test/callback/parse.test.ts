@@ -181,20 +181,29 @@ describe('a withdrawal confirmation', () => {
   });
 
   it.each<[name: string, text: string, because: string]>([
-    ['memo', '123 ', 'memo begins or ends with white space (U+0020), so another text looks the same'],
-    ['memo', '\u00a0123', 'memo begins or ends with white space (U+00A0)'],
-    ['memo', ' ', 'memo begins or ends with white space (U+0020)'],
-    ['memo', '12\u200b3', 'memo has an invisible character (U+200B)'],
-    ['memo', '\u202e321', 'memo has an invisible character (U+202E)'],
-    ['memo', '1\u{e0020}', 'memo has an invisible character (U+E0020)'],
-    ['memo', 'order\u00a07', 'memo has white space other than a blank (U+00A0)'],
-    ['memo', 'order\u20097', 'memo has white space other than a blank (U+2009)'],
-    ['to', '0xab\u200b', 'to has an invisible character (U+200B)'],
-    ['from', ' 0xab', 'from begins or ends with white space (U+0020)'],
-    ['request_id', 'r\u2066', 'request_id has an invisible character (U+2066)'],
-    ['symbol', 'ET\u00adH', 'symbol has an invisible character (U+00AD)'],
-    ['to', 'ключ', 'to is a string that is not a string of at most 256 characters'],
-  ])('%s %j is refused, and the reason names the character', (name, text, because) => {
+    [
+      'memo',
+      '123 ',
+      'memo begins or ends with white space: a blank (U+0020), so another text looks the same',
+    ],
+    ['memo', '\u00a0123', 'memo begins or ends with white space: a no-break space (U+00A0)'],
+    ['memo', ' ', 'memo begins or ends with white space: a blank (U+0020)'],
+    ['memo', '12\u200b3', 'memo has an invisible character: a zero width space (U+200B)'],
+    ['memo', '\u202e321', 'memo has an invisible character: a right-to-left override (U+202E)'],
+    ['memo', '1\u{e0020}', 'memo has an invisible character: U+E0020'],
+    ['memo', 'order\u00a07', 'memo has white space other than a blank: a no-break space (U+00A0)'],
+    ['memo', 'order\u20097', 'memo has white space other than a blank: a thin space (U+2009)'],
+    ['to', '0xab\u200b', 'to has an invisible character: a zero width space (U+200B)'],
+    ['from', ' 0xab', 'from begins or ends with white space: a blank (U+0020)'],
+    ['request_id', 'r\u2066', 'request_id has an invisible character: U+2066'],
+    ['symbol', 'ET\u00adH', 'symbol has an invisible character: a soft hyphen (U+00AD)'],
+    ['to', 'ключ', 'to is "ключ", not a text that matches ^[\\x21-\\x7e]+$'],
+    ['to', 'a'.repeat(257), 'to has 257 characters; at most 256 are allowed'],
+    ['transfer_id', '12a', 'transfer_id is "12a", not a text that matches ^(?:0|[1-9]\\d*)$'],
+    ['type', 'sign_prepared', 'type is "sign_prepared", not one of sign_prepare, sign_start, sign_success'],
+    ['amount', '1,5', 'amount is "1,5", not a decimal with at most 36 digits before and after the point'],
+    ['pending_round', 'true', 'pending_round is "true", not true or false'],
+  ])('%s %j is refused, and the reason says what came', (name, text, because) => {
     const refused = parse.cosigner({ ...transfer, [name]: JSON.stringify(text) });
     expect(refused).toMatchObject({ ok: false, code: 'MEMBER_INVALID', data: { member: name } });
     expect(refused).toHaveProperty('because', expect.stringContaining(because));

@@ -248,7 +248,7 @@ describe('the answer of a service', () => {
         response.setHeader('x-long', 'x'.repeat(10_000));
         sendSigned(response, nonce, text(nonce));
       },
-      "it can't be asked: its headers are too long",
+      "it can't be asked: its headers have more than 8192 bytes",
     ],
     ...[201, 204, 400, 500, 503].map((status): [string, AnswerWith, string] => [
       `with HTTP status ${status}, though it is signed`,

@@ -207,6 +207,13 @@ const cases: readonly (readonly [
     'write a plain decimal, like 10000',
   ],
   [
+    'a blank that looks like another',
+    SOUND.replace('max: 1', 'max: "1\u00a0"'),
+    'a.yaml:4:26 rules[0].amount-limit.max',
+    '"1⟨a no-break space (U+00A0)⟩" is not valid',
+    'write a plain decimal, like 10000',
+  ],
+  [
     'a missing file',
     SOUND.replace('amount-limit: { max: 1 }', 'deny-list: { of: userId, file: x.txt }'),
     'a.yaml:4:36 rules[0].deny-list.file',

@@ -227,8 +227,12 @@ describe('what lists already hold', () => {
 
 describe('what no callback can have is not added', () => {
   it.each([
-    ['a zero-width space', 'ev\u200bil', 'has an invisible character (U+200B)'],
-    ['a bidirectional override', '\u202eevil', 'has an invisible character (U+202E)'],
+    ['a zero-width space', 'ev\u200bil', 'has an invisible character: a zero width space (U+200B)'],
+    [
+      'a bidirectional override',
+      '\u202eevil',
+      'has an invisible character: a right-to-left override (U+202E)',
+    ],
     ['a control character', 'ev\u0007il', 'control character'],
   ])('%s', (_, value, why) => {
     expect(() => addedValues(given(value), {})).toThrow(why);

@@ -54,10 +54,10 @@ describeOnBothStores('a memo with a second spelling is refused, and so evades no
     const because = (name: string): unknown =>
       JSON.parse(entries[DISGUISED.findIndex(([each]) => each === name)]?.detail ?? '{}').because;
     expect(because('a blank after')).toBe(
-      'memo begins or ends with white space (U+0020), so another text looks the same; send it without that',
+      'memo begins or ends with white space: a blank (U+0020), so another text looks the same; send it without that',
     );
     expect(because('a zero-width space')).toBe(
-      'memo has an invisible character (U+200B), so another text looks the same; send it without that',
+      'memo has an invisible character: a zero width space (U+200B), so another text looks the same; send it without that',
     );
   });
 

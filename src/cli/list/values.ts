@@ -9,6 +9,7 @@ import { hasMemos } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { decodeUtf8 } from '../../values/utf8.ts';
 import type { Call } from '../command.ts';
+import { quoted } from '../../values/printable.ts';
 
 /**
  * The list's name and the values of a call, from the arguments and `--file`. Values have their comparable
@@ -77,7 +78,7 @@ function withCanonicalAddress(value: string, asset: Asset): string {
   if (read.ok) return [read.address, ...others].join(' ');
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(value)} does not begin with an address of ${asset.symbol}: ${read.because}. ` +
+    `${quoted(value)} does not begin with an address of ${asset.symbol}: ${read.because}. ` +
       'Nothing was added. Correct it and run the command again',
   );
 }
@@ -93,11 +94,11 @@ function checkRest(value: string, asset: Asset): void {
   const memo = others.slice(memoAt).join(' ');
   const wrong = hasMemos(asset.chain)
     ? wrongText('memo', memo, [asset])?.message
-    : `${JSON.stringify(memo)} follows the address, and transfers of ${asset.symbol} have no memo`;
+    : `${quoted(memo)} follows the address, and transfers of ${asset.symbol} have no memo`;
   if (wrong === undefined) return;
   throw new CountersignError(
     'USAGE',
-    `${JSON.stringify(value)} is not an entry about ${asset.symbol}: ${wrong}. Nothing was added. In a file, a ` +
+    `${quoted(value)} is not an entry about ${asset.symbol}: ${wrong}. Nothing was added. In a file, a ` +
       'comment begins with #. Correct it and run the command again',
   );
 }

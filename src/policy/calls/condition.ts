@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
 import { toComparableEntry, unsafeTextReason } from '../../values/comparable.ts';
+import { quoted } from '../../values/printable.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { textList } from '../rules/parameter.ts';
@@ -363,7 +364,7 @@ function readLimit(written: string, type: Type, decimals: number): LimitRead {
   const [, sign = '', whole = '', fraction = ''] = DECIMAL.exec(written) ?? [];
   if (whole === '') {
     const plain = decimals === 0 ? 'a whole number, like 10' : 'a plain decimal, like 10000 or 0.5';
-    const message = `${JSON.stringify(written.slice(0, 80))} is not valid`;
+    const message = `${quoted(written.slice(0, 80))} is not valid`;
     return { ok: false, message, fix: `write ${plain}` };
   }
   if (fraction.length > decimals) {

@@ -1,6 +1,7 @@
 import type { Callback } from '../../callback/callback.ts';
 import { type Chain, hasSpellings } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
+import { quoted } from '../../values/printable.ts';
 import {
   type Scope,
   type WrongText,
@@ -55,7 +56,7 @@ export function entriesOf(
     const parts = entryParts(members, text);
     if (parts === undefined) {
       const expected = `the texts of ${members.join(', ')}, with one blank between them`;
-      return context.fault(path, `${JSON.stringify(text)} has too few parts`, `write ${expected}`);
+      return context.fault(path, `${quoted(text)} has too few parts`, `write ${expected}`);
     }
     const read = readParts(members, parts);
     if (read.ok)
@@ -76,7 +77,7 @@ function readParts(members: readonly string[], parts: readonly string[]): PartsR
     const part = parts[index] ?? '';
     const result = readMemberText(member, part);
     if (!result.ok) {
-      return { ok: false, message: `${member} can't be ${JSON.stringify(part)}`, expected: result.expected };
+      return { ok: false, message: `${member} can't be ${quoted(part)}`, expected: result.expected };
     }
     read.push(result.text);
   }

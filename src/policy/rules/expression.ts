@@ -38,6 +38,8 @@ export const expression = defineRule({
       'without regard to case, also by `startsWith`, `endsWith` and `contains`. There are no ' +
       'regular expressions (`matches`). If the asset table names the chain of the asset, an address equals each of ' +
       'its spellings, and `startsWith`, `endsWith` and `contains` look at its canonical form.',
+    '`size(memo)`, or `memo.size()`, is the number of characters (code points) of a text. `size(outputs)` is the ' +
+      'number of elements of a list.',
     '`outputs.all(o, …)`, `exists`, `exists_one`, `filter` and `map` loop over the outputs or the movements, ' +
       'without nesting. `sum` adds the result of `map`.',
     'Names, types and limits are checked when the policy is pushed.',

@@ -5,6 +5,7 @@ import { type Path, fixFor, formatInput } from '../fault.ts';
 import { addressTexts, chainsWithSpellings } from '../asset-texts.ts';
 import { ADDRESS_MEMBERS, SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
 import type { RuleContext } from './rule.ts';
+import { quoted } from '../../values/printable.ts';
 
 /*
  * The schemas of parameters. The message of a schema is the phrase for what it expects, since a fault reads
@@ -242,7 +243,7 @@ export function memberOf(name: string, path: Path, context: RuleContext): string
   if (member !== undefined) return member;
   return context.fault(
     path,
-    `a ${context.callback} callback has no member ${JSON.stringify(name)}`,
+    `a ${context.callback} callback has no member ${quoted(name)}`,
     fixFor(name, memberNames(context.callback)),
   );
 }
@@ -264,7 +265,7 @@ export function memberTexts(
     // A stored release may be older than this check. No callback has the text, so the rule is the same
     // without it.
     else if (!context.isStored) {
-      return context.fault(path, `${member} can't be ${JSON.stringify(each)}`, `write ${result.expected}`);
+      return context.fault(path, `${member} can't be ${quoted(each)}`, `write ${result.expected}`);
     }
   }
   return read;

@@ -54,7 +54,10 @@ function decode(text: string, prefix: string): Decoded {
   if (!hasPrefix(prefix, text)) return bad(`it does not begin with ${prefix}1`);
   if (text !== text.toLowerCase() && text !== text.toUpperCase()) return bad(MIXED);
   const found = decodedBy(bech32, 'bech32', text) ?? decodedBy(bech32m, 'bech32m', text);
-  if (found === undefined) return bad(text.length > BECH32_MAX ? 'it is too long' : 'its checksum is wrong');
+  if (found === undefined)
+    return bad(
+      text.length > BECH32_MAX ? `it has more than ${BECH32_MAX} characters` : 'its checksum is wrong',
+    );
   return found.prefix === prefix ? { ok: true, ...found } : bad(`it does not begin with ${prefix}1`);
 }
 
