@@ -97,8 +97,10 @@ export async function sourcesToFill(
   );
 }
 
-const listsOf = ({ policies }: Policies): readonly string[] =>
-  policies.flatMap(({ rules }) => rules.flatMap(({ lists = [] }) => lists));
+/** The lists in the store that policies look into. */
+export const listsOf = ({ policies }: Policies): readonly string[] => [
+  ...new Set(policies.flatMap(({ rules }) => rules.flatMap(({ lists = [] }) => lists))),
+];
 
 // ---- the values that no callback can have ----
 

@@ -4,6 +4,7 @@ import { CountersignError, messageOf } from '../../errors.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { releaseWarnings, sizeOf, sizeText } from '../../release/check.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
+import { listsOf } from '../../release/lists.ts';
 import type { CommandRow } from '../command.ts';
 import { counted } from '../print.ts';
 
@@ -34,11 +35,18 @@ export const policyValidate: CommandRow = {
     const warnings = releaseWarnings(policies);
     for (const warning of warnings) session.report(`warning: ${warning}`);
     const testsText = tests.length === 0 ? '' : `, ${counted(tests.length, 'test')}`;
-    session.print(`${sizeText(policies)}${testsText}, no faults. Revision ${revision}`, {
+    const lists = listsOf(policies);
+    const listsText =
+      lists.length === 0
+        ? ''
+        : `\nThe store must have ${lists.length === 1 ? 'the list' : 'these lists'} at the push: ${lists.join(', ')}. ` +
+          '`countersign policy push --dry-run` says which a source lacks';
+    session.print(`${sizeText(policies)}${testsText}, no faults. Revision ${revision}${listsText}`, {
       valid: true,
       revision,
       ...sizeOf(policies),
       tests: tests.length,
+      lists,
       faults: [],
       warnings,
     });

@@ -87,6 +87,23 @@ describe('policy validate', () => {
     });
   });
 
+  it('names the lists that the store must have, which it does not look at', async () => {
+    const { run, write } = place();
+    const before = await run('policy', 'validate', '--json');
+    expect(before.json()).toMatchObject({ valid: true, lists: [] });
+    expect((await run('policy', 'validate')).out).not.toContain('list');
+    const rule = (list: string): string => `  - deny-list: { of: userId, list: ${list} }\n`;
+    const head = 'policy: lists\ncallback: payment\nwhen: { source: shop }\nrules:\n';
+    write('policies/lists.yaml', head + rule('blocked'));
+    expect((await run('policy', 'validate')).out).toMatch(
+      /Revision [0-9a-f]{64}\nThe store must have the list at the push: blocked\. `countersign policy push --dry-run`/,
+    );
+    write('policies/lists.yaml', head + rule('blocked') + rule('vips') + rule('blocked'));
+    const both = await run('policy', 'validate', '--json');
+    expect(both.json()).toMatchObject({ lists: ['blocked', 'vips'] });
+    expect((await run('policy', 'push', '--dry-run')).err).toContain('shop has no list vips');
+  });
+
   it('needs no settings where a directory is given', async () => {
     const { folder } = place();
     const { code } = await runCall([
