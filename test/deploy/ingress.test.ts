@@ -7,7 +7,7 @@ import { ROOT } from './documents.ts';
 import { schemaFaults } from './kubernetes-schemas.ts';
 import { kustomized, manifestsIn } from './manifests.ts';
 
-const { manifests } = kustomized('deploy/kubernetes/ingress');
+const { manifests } = kustomized('deploy/kubernetes-ingress');
 const settings = loadSettings({ file: join(ROOT, 'deploy/kubernetes/settings/countersign.yaml'), env: {} });
 
 const ingress = z.object({
@@ -35,7 +35,7 @@ const ingress = z.object({
 const found = manifests.filter(({ kind }) => kind === 'Ingress');
 const read = found.map(({ object }) => ingress.parse(object));
 
-describe('the Ingress of deploy/kubernetes/ingress', () => {
+describe('the Ingress of deploy/kubernetes-ingress', () => {
   it.each(found.map((manifest) => [manifest.name, manifest] as const))(
     '%s fits the schema of Kubernetes, with no field that it does not know',
     (_name, manifest) => {
@@ -47,7 +47,7 @@ describe('the Ingress of deploy/kubernetes/ingress', () => {
     ['a misspelt field', '"ingressClassName"', '"ingressClass"', 'has no field spec.ingressClass'],
     ['a number that is too large', '{"name":"public"}', '{"number":"public"}', 'number'],
   ])('and one with %s is found', (_fault, from, to, expected) => {
-    const [first] = manifestsIn('deploy/kubernetes/ingress/ingress.yaml');
+    const [first] = manifestsIn('deploy/kubernetes-ingress/ingress.yaml');
     const text = JSON.stringify(first?.object);
     expect(text).toContain(from);
     const object = JSON.parse(text.replace(from, to)) as Record<string, unknown>;

@@ -50,13 +50,15 @@ export interface Kustomized {
 
 /**
  * What a kustomization is made of, with those that it refers to. Throws where a file is missing, or does not
- * lie within.
+ * lie within, and where a kustomization refers to a folder that contains it, as kustomize does.
  */
 export function kustomized(folder: string): Kustomized {
   const read = parseDocument(readFileSync(join(ROOT, folder, 'kustomization.yaml'), 'utf8'));
   const { resources, configMapGenerator, images } = kustomization.parse(read.toJS());
   const within = resources.map((resource) => {
     const path = join(folder, resource);
+    if (`${folder}/`.startsWith(`${path}/`))
+      throw new Error(`${path} contains ${folder}, which refers to it`);
     return resource.endsWith('.yaml')
       ? { manifests: manifestsIn(path), configMaps: new Map(), images: [] }
       : kustomized(path);
