@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { createAuthority } from '../certificates.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
-import { PAYMENT_PATH } from '../service.ts';
+import { PAYMENT_PATH, signedPayment, writeServiceFolder } from '../service.ts';
 import { startServiceProcess } from '../service-process.ts';
 import { rawClient, redisOfItsOwn, storeOn } from '../store/redis-under-test.ts';
 import { ROOT, textOf } from './documents.ts';
@@ -103,51 +103,115 @@ const split = (command: string): [string, string[]] => {
   return [name, args];
 };
 
+/**
+ * Starts a service on the settings in a folder, lets the operator on those in a folder within do `calls`, and
+ * approves an order before and after a restart of both. Returns the answer to that order with another amount.
+ */
+async function changedAfterARestart(
+  folder: string,
+  redis: ShippedRedis,
+  { calls, body }: { calls: readonly (readonly string[])[]; body: (orderAmount: string) => string },
+): Promise<string> {
+  const env = { COUNTERSIGN_STORE_USERNAME: 'countersign-operator' };
+  const operate = placeIn(join(folder, 'operator')).runWith({ env, clock: Date.now });
+  let service = await startServiceProcess(folder);
+  onTestFinished(() => service.kill());
+  for (const call of calls) {
+    const { code, err } = await operate(...call);
+    expect({ call, code, err: code === 0 ? '' : err }).toEqual({ call, code: 0, err: '' });
+  }
+  const pay = async (orderAmount: string): Promise<string> => {
+    const headers = { 'content-type': 'application/json' };
+    const asked = { method: 'POST', headers, body: body(orderAmount) };
+    return (await fetch(`${service.url}${PAYMENT_PATH}`, asked)).text();
+  };
+  await eventually('policies are in force', async () => ((await pay('5')) === 'SUCCESS' ? true : undefined));
+  await service.kill();
+  await redis.kill();
+  await redis.start();
+  service = await startServiceProcess(folder);
+  await eventually('the policies are in force again', async () =>
+    (await pay('5')) === 'SUCCESS' ? true : undefined,
+  );
+  return pay('6');
+}
+
+/** A text in which all of them stand, with others in their places. */
+function replaced(text: string, places: Readonly<Record<string, string>>): string {
+  return Object.entries(places).reduce((before, [from, to]) => {
+    expect(before).toContain(from);
+    return before.replaceAll(from, to);
+  }, text);
+}
+
+const OWN_PORTS = {
+  'host: 0.0.0.0': 'host: 127.0.0.1',
+  'port: 8080': "port: '0'",
+  'port: 9090': "port: '0'",
+};
+const FIRST_PUSH = ['policy', 'push', '--message', 'first'];
+
 describe('the settings of compose.yaml', () => {
   it('serve on its Redis, with what the operator pushed, before and after a restart of both', async () => {
     const folder = temporaryFolder();
     const secrets = makeSecrets(folder);
     const redis = await startShippedRedis({ container: composeContainer(), secrets });
-    const onThisMachine = (text: string, user: 'service' | 'operator'): string =>
-      text
-        .replace('redis://redis:6379/0', urlOf(redis))
-        .replace('/run/secrets/countersign/redis.password', secrets.passwordFile(user))
-        .replaceAll('/app/config/', `${join(ROOT, 'config')}/`)
-        .replaceAll('host: 0.0.0.0', 'host: 127.0.0.1')
-        .replace('port: 8080', "port: '0'")
-        .replace('port: 9090', "port: '0'");
-    const shipped = textOf('deploy/compose/countersign.yaml');
     const { write } = placeIn(folder);
-    write('settings.yaml', onThisMachine(shipped, 'service'));
-    write('operator/settings.yaml', onThisMachine(shipped, 'operator'));
-    const env = { COUNTERSIGN_STORE_USERNAME: 'countersign-operator' };
-    const operate = placeIn(join(folder, 'operator')).runWith({ env, clock: Date.now });
+    for (const [user, name] of [
+      ['service', 'settings.yaml'],
+      ['operator', 'operator/settings.yaml'],
+    ] as const) {
+      const places = {
+        ...OWN_PORTS,
+        'redis://redis:6379/0': urlOf(redis),
+        '/run/secrets/countersign/redis.password': secrets.passwordFile(user),
+        '/app/config/': `${join(ROOT, 'config')}/`,
+      };
+      write(name, replaced(textOf('deploy/compose/countersign.yaml'), places));
+    }
+    const changed = await changedAfterARestart(folder, redis, {
+      calls: [FIRST_PUSH],
+      body(orderAmount) {
+        const members = { appKey: 'demo-shop', appOrderId: 'o-1', orderAmount, userId: '7' };
+        const text = { ...members, payCoinSymbol: 'USDT1742' };
+        const secret = textOf('config/demo/shop.secret').trim();
+        const names = Object.entries(text).toSorted(([x], [y]) => (x < y ? -1 : 1));
+        const signed = names.map(([name, value]) => name + value).join('') + secret;
+        return JSON.stringify({ ...text, sign: createHash('md5').update(signed).digest('hex') });
+      },
+    });
+    expect(changed).toBe('FAILURE');
+  });
+});
 
-    let service = await startServiceProcess(folder);
-    onTestFinished(() => service.kill());
-    expect(await operate('policy', 'push', '--message', 'first')).toMatchObject({ code: 0 });
-    const pay = async (amount: string): Promise<string> => {
-      const members = { appKey: 'demo-shop', appOrderId: 'o-1', orderAmount: amount, userId: '7' };
-      const text = { ...members, payCoinSymbol: 'USDT1742' };
-      const secret = textOf('config/demo/shop.secret').trim();
-      const names = Object.entries(text).toSorted(([a], [b]) => (a < b ? -1 : 1));
-      const signed = names.map(([name, value]) => name + value).join('') + secret;
-      const sign = createHash('md5').update(signed).digest('hex');
-      const body = JSON.stringify({ ...text, sign });
-      const headers = { 'content-type': 'application/json' };
-      return (await fetch(`${service.url}${PAYMENT_PATH}`, { method: 'POST', headers, body })).text();
+describe('the settings and policies of deploy/kubernetes', () => {
+  it('serve on its Redis, pushed by an operator without the keys, before and after a restart', async () => {
+    const folder = temporaryFolder();
+    const secrets = makeSecrets(folder);
+    const redis = await startShippedRedis({ secrets });
+    const { write } = placeIn(folder);
+    const keys = writeServiceFolder({ folder: join(folder, 'keys') });
+    const shipped = textOf('deploy/kubernetes/settings/countersign.yaml');
+    const placesOf = (user: 'service' | 'operator'): Readonly<Record<string, string>> => ({
+      ...OWN_PORTS,
+      'redis://countersign-redis:6379/0': urlOf(redis),
+      '/run/secrets/redis/redis.password': secrets.passwordFile(user),
+      '/etc/countersign-policies': join(ROOT, 'deploy/kubernetes/policies'),
+      '0816016bb06417f5': 'test-shop',
+    });
+    // The pod of the operator has no keys.
+    write('operator/settings.yaml', replaced(shipped, placesOf('operator')));
+    const mounted = {
+      '/run/secrets/countersign/platform.pub': join(keys, 'platform.pem'),
+      '/run/secrets/countersign/shop.pem': join(keys, 'merchant.pem'),
+      '/run/secrets/countersign/cosigner.token': join(keys, 'vault.token'),
     };
-    await eventually('policies are in force', async () =>
-      (await pay('5')) === 'SUCCESS' ? true : undefined,
-    );
-    await service.kill();
-    await redis.kill();
-    await redis.start();
-    service = await startServiceProcess(folder);
-    await eventually('the policies are in force again', async () =>
-      (await pay('5')) === 'SUCCESS' ? true : undefined,
-    );
-    expect(await pay('6')).toBe('FAILURE');
+    write('settings.yaml', replaced(shipped, { ...placesOf('service'), ...mounted }));
+    const changed = await changedAfterARestart(folder, redis, {
+      calls: [FIRST_PUSH, ['list', 'add', 'blocked-users', '--source', 'shop', '--create']],
+      body: (orderAmount) => signedPayment({ orderAmount, userId: '7' }, 'rsa-envelope'),
+    });
+    expect(changed).toBe('FAILURE');
   });
 });
 
