@@ -4,7 +4,13 @@ import { defineConfig } from 'vitest/config';
 /**
  * No promise of the product: a test that has come no further by then hangs. A busy machine may take its time.
  */
-const patience = { testTimeout: 120_000, hookTimeout: 120_000, setupFiles: 'test/say-what-hangs.ts' };
+const patience = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // As long as `eventually` waits; a second by default.
+  expect: { poll: { timeout: 60_000 } },
+  setupFiles: 'test/say-what-hangs.ts',
+};
 
 /**
  * One more than there are processors: the tests wait for servers, fail-overs and time-outs more than they

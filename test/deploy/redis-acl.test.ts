@@ -195,7 +195,7 @@ describe('a service with these rights', () => {
     const service = await serviceOn();
     const { operate } = service;
     try {
-      await operate('policy', 'push', '--message', 'first');
+      expect((await operate('policy', 'push', '--message', 'first')).code).toBe(0);
       await eventually('policies are followed', async () =>
         (await service.pay({ appOrderId: 'first' })) === 'SUCCESS' ? true : undefined,
       );
@@ -220,7 +220,7 @@ describe('a service with these rights', () => {
     const service = await serviceOn();
     const { operate, folder } = service;
     try {
-      await operate('policy', 'push', '--message', 'first');
+      expect((await operate('policy', 'push', '--message', 'first')).code).toBe(0);
       await eventually('policies are followed', async () =>
         (await service.pay({ appOrderId: 'paid' })) === 'SUCCESS' ? true : undefined,
       );
@@ -357,7 +357,14 @@ async function serviceOn(): Promise<TestService & { readonly operate: Run }> {
   const service = await startTestService({
     folder,
     settings: {
-      store: { url: redis.url, username: SERVICE[0], password: write('redis.password', SERVICE[1]) },
+      store: {
+        url: redis.url,
+        username: SERVICE[0],
+        password: write('redis.password', SERVICE[1]),
+        // The command line reads them as well.
+        commandTimeoutMs: 10_000,
+        connectTimeoutMs: 10_000,
+      },
       ops: { port: '0', token: write('api.token', TOKEN) },
       policies: { directory: join(folder, 'policies'), push: 'never' },
       console: { proxy: { header: 'x-person', addresses: ['127.0.0.1'], people: [ADA] } },
@@ -424,7 +431,7 @@ describe('the command line with these rights', () => {
       ['doctor'],
     ];
     try {
-      await operate('policy', 'push', '--message', 'zeroth');
+      expect((await operate('policy', 'push', '--message', 'zeroth')).code).toBe(0);
       await service.pay({ appOrderId: 'o-2' });
       for (const call of calls) {
         const { code, err } = await operate(...call);

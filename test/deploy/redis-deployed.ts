@@ -31,6 +31,7 @@ export async function deployed(
       username: 'countersign',
       password: { file: secrets.passwordFile('service') },
       commandTimeoutMs: 10_000,
+      connectTimeoutMs: 10_000,
     },
     policies: { directory: join(folder, 'policies'), push: 'never' },
   };
