@@ -58,6 +58,11 @@ export interface Movements {
 export interface ChainReading {
   /** Why the chain does not accept a member; undefined if it does, or if the member is of no chain. */
   readonly problemOf: (member: string) => MemberProblem | undefined;
+  /**
+   * Why another spelling of an address would be taken for another address; undefined if all spellings are
+   * known.
+   */
+  readonly unspelled?: MemberProblem;
   /** The canonical form of an address, on a chain where it has several; undefined for any other text. */
   readonly canonical: (text: string) => string | undefined;
   /** The other comparable texts of a canonical address. */
@@ -88,7 +93,7 @@ interface CallbackBase {
   readonly terms: Readonly<Record<string, string>>;
   /** Names of members that the specification does not define. The journal keeps them. */
   readonly unknown: readonly string[];
-  /** Only evaluation has it, and only if the asset table knows the chain. */
+  /** Only evaluation has it. Absent if the members are read as they are. */
   readonly reading?: ChainReading;
   /** Only evaluation has it, and only for policies that count movements. */
   readonly movements?: Movements;
@@ -147,6 +152,19 @@ export type Parsed<T> = { readonly ok: true; readonly callback: T } | Failure;
  */
 export function subjectOf(callback: Pick<Callback, 'kind' | 'id'>): string {
   return `${callback.kind}:${callback.id}`;
+}
+
+/** One payout for each address in this form, sorted by address. */
+export function mergedPayouts(
+  payouts: readonly Payout[],
+  form: (address: string) => string,
+): readonly Payout[] {
+  const paid = new Map<string, Amount>();
+  for (const { to, amount } of payouts) {
+    const address = form(to);
+    paid.set(address, (paid.get(address) ?? 0n) + amount);
+  }
+  return [...paid].sort(([a], [b]) => (a < b ? -1 : 1)).map(([to, amount]) => ({ to, amount }));
 }
 
 /** SHA-256, in hexadecimal, of the canonical terms. Two callbacks about one subject must agree in it. */

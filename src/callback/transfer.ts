@@ -1,4 +1,5 @@
 import { TAG_FORM, isDestinationTag, requiresNumericMemo } from '../values/destination-tag.ts';
+import { addressIdentity } from '../values/address.ts';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import { canonicalJson } from '../values/canonical.ts';
 import { toComparable } from '../values/comparable.ts';
@@ -9,6 +10,7 @@ import {
   type Parsed,
   type Payout,
   type TransferCallback,
+  mergedPayouts,
 } from './callback.ts';
 import {
   ADDRESS,
@@ -80,7 +82,7 @@ export function parseTransfer(
     const amount = requiredAmount(members, 'amount');
     const symbol = readText(members, TRANSFER_TEXTS, 'symbol');
     const txid = readText(members, TRANSFER_TEXTS, 'txid');
-    const outputs = outputsOf(members, { to: toComparable(to), amount, most: bounds.outputs });
+    const outputs = outputsOf(members, { to, amount, most: bounds.outputs });
     const recipients = [...new Set([to, ...(outputs?.written ?? [])])];
     const memo = memoOf(members, recipients);
     const payouts = outputs?.payouts ?? [{ to: toComparable(to), amount }];
@@ -111,15 +113,17 @@ export function parseTransfer(
       }),
       terms: {
         transferId: transferId ?? '',
-        from: toComparable(from),
-        to: toComparable(to),
+        from: addressIdentity(from),
+        to: addressIdentity(to),
         memo: memo ?? '',
         amount: formatAmount(amount),
         symbol,
         outputs:
           outputs === undefined
             ? ''
-            : payouts.map((each) => `${each.to} ${formatAmount(each.amount)}`).join('\n'),
+            : mergedPayouts(payouts, addressIdentity)
+                .map((each) => `${each.to} ${formatAmount(each.amount)}`)
+                .join('\n'),
         // Added only if there are unknown members, so that the digests of all other terms stay as they were.
         ...(outputs === undefined || outputs.unknownMembers === ''
           ? {}
@@ -192,32 +196,33 @@ function outputsOf(
       'split it, or raise the setting';
     reject('TOO_MANY_OUTPUTS', because, { outputs: count, most });
   }
-  const paid = new Map<string, Amount>();
+  const each: Payout[] = [];
   const written: string[] = [];
   const unknown = new Set<string>();
   const unknownMembers: string[] = [];
   for (const output of decoded.objects) {
     const text = requiredText(output, 'address_to', ADDRESS);
-    const address = toComparable(text);
     written.push(text);
-    const each = requiredAmount(output, 'amount');
-    paid.set(address, (paid.get(address) ?? 0n) + each);
+    const paid = requiredAmount(output, 'amount');
+    each.push({ to: text, amount: paid });
     const names = unknownNames(output, OUTPUT_DEFINED);
-    if (names.length > 0)
-      unknownMembers.push(unknownMembersOf(output, names, { address, amount: formatAmount(each) }));
+    if (names.length > 0) {
+      const of = { address: addressIdentity(text), amount: formatAmount(paid) };
+      unknownMembers.push(unknownMembersOf(output, names, of));
+    }
     for (const name of names) unknown.add(`outputs[].${name}`);
   }
-  const sum = [...paid.values()].reduce((total, each) => total + each, 0n);
+  const sum = each.reduce((total, { amount: paid }) => total + paid, 0n);
   if (sum !== amount) {
     reject(
       'OUTPUTS_INVALID',
       `the outputs sum to ${formatAmount(sum)}, the amount is ${formatAmount(amount)}`,
     );
   }
-  if (!paid.has(to)) reject('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
-  const payouts = [...paid]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([address, each]) => ({ to: address, amount: each }));
+  if (!written.some((text) => addressIdentity(text) === addressIdentity(to))) {
+    reject('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
+  }
+  const payouts = mergedPayouts(each, toComparable);
   return { payouts, written, unknown: [...unknown], unknownMembers: unknownMembers.sort().join('\n') };
 }
 

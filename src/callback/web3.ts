@@ -1,4 +1,5 @@
 import { formatAmount } from '../values/amount.ts';
+import { addressIdentity } from '../values/address.ts';
 import { toComparable } from '../values/comparable.ts';
 import type { Members } from '../values/members.ts';
 import type { Callback, Parsed, Web3Callback } from './callback.ts';
@@ -96,12 +97,12 @@ export function parseWeb3(members: Members, source: string): Parsed<Web3Callback
       }),
       terms: {
         transId,
-        from: toComparable(from),
-        to: toComparable(to),
+        from: addressIdentity(from),
+        to: addressIdentity(to),
         amount: amountText,
         symbol,
         inputData: toComparable(inputData),
-        interactiveContract: toComparable(interactiveContract),
+        interactiveContract: addressIdentity(interactiveContract),
       },
       unknown: unknownNames(members, DEFINED),
     };

@@ -1,9 +1,9 @@
 import { CountersignError } from '../errors.ts';
-import { type CompileResult, type ReadReferencedFile, readPolicyFiles } from '../policy/compile.ts';
+import type { CompileResult, ReadReferencedFile } from '../policy/compile.ts';
 import { listFileLine } from '../policy/list-file.ts';
 import type { Release } from '../policy/release.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
-import { releaseWarnings, sizeText } from '../release/check.ts';
+import { compileForPush, releaseWarnings, sizeText } from '../release/check.ts';
 import { type Content, contentIn } from '../release/content.ts';
 import { type PushDiff, diffOrReason } from '../release/diff-text.ts';
 import { invalidPolicies } from '../release/files.ts';
@@ -28,7 +28,7 @@ export async function checkCandidate(
   { settingsWarnings, listFaults, diffFrom }: CandidateContext,
 ): Promise<Checked> {
   const policyFiles = files.filter((file) => YAML_FILE.test(file.name) && !isTestFile(file));
-  const compiled: CompileResult = readPolicyFiles(
+  const compiled: CompileResult = compileForPush(
     policyFiles,
     filesBeside(files, contentOfRelease(document, inForce)),
   );

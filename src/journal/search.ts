@@ -4,7 +4,7 @@ import { keptText } from '../store/kept-decision.ts';
 import { mergedEntries } from '../store/record.ts';
 import type { JournalEntry, JournalQuery, JournalType, Store } from '../store/store.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
-import { toComparable } from '../values/comparable.ts';
+import { addressIdentity } from '../values/address.ts';
 import { canonicalUserId } from '../values/user-id.ts';
 import { exactJsonOrText, jsonOrText } from '../values/text.ts';
 import {
@@ -193,9 +193,9 @@ function hasAddress(
   { from, to, interactive_contract: contract, outputs }: Members,
   address: string,
 ): boolean {
-  const wanted = toComparable(address);
+  const wanted = addressIdentity(address);
   const addresses = [from, to, contract, ...outputsOf(outputs).map((output) => output.address_to)];
-  return addresses.some((each) => each !== undefined && toComparable(each) === wanted);
+  return addresses.some((each) => each !== undefined && addressIdentity(each) === wanted);
 }
 
 const WRITTEN_AS_IT_IS = /^[\w .@:+-]+$/;

@@ -21,6 +21,8 @@ export interface Asset {
   readonly chain: Chain;
   /** The prefix of its addresses, for `bech32` only. */
   readonly prefix?: string | undefined;
+  /** For `text` only: whether each of its addresses has only one spelling. */
+  readonly hasOneSpelling?: boolean;
   /** The digits after the point of its smallest unit. */
   readonly decimals: number;
   /** Whether a payment to an address needs a memo (a tag) to reach its owner. */
@@ -36,6 +38,7 @@ const ONE_OF_CHAINS = `one of ${CHAINS.join(', ')}`;
 const PREFIX =
   'what its addresses begin with, like cosmos: at most 32 lower-case letters and digits, a letter first';
 const DECIMALS = 'a whole number from 0 to 36';
+const SPELLINGS = 'one, or leave it out';
 const MEMO = 'required, or leave it out';
 const CONTRACTS = 'a network and the address of the contract a line, like ETH: 0xdAC17F95…';
 const SYMBOL = /^[\x21-\x7e]{1,64}$/;
@@ -55,6 +58,13 @@ export const assetShape = z.strictObject({
     .optional()
     .describe(
       'For `bech32`, and needed there: what its addresses begin with, before the `1`, like `cosmos`.',
+    ),
+  spellings: z
+    .literal('one', { error: SPELLINGS })
+    .optional()
+    .describe(
+      'For `text`: `one` if each address of the asset has only one spelling. Without it, a deny-list, a limit ' +
+        'or a condition on its addresses is a fault, because another spelling would get past it.',
     ),
   decimals: z
     .string({ error: DECIMALS })
@@ -113,15 +123,28 @@ export function compileAssets(written: Json, problems: Problem[]): AssetTable {
       problems.push(...problemsOf(parsed.error, asset, Object.keys(assetShape.shape), path));
       continue;
     }
-    const { chain, prefix, decimals, memo } = parsed.data;
+    const { chain, prefix, spellings, decimals, memo } = parsed.data;
     if (needsPrefix(chain) !== (prefix !== undefined)) {
       const state = prefix === undefined ? 'needs a prefix' : 'has no prefix';
       const fix = prefix === undefined ? `add prefix: ${PREFIX}` : 'leave prefix out, or write chain: bech32';
       fault(prefix === undefined ? path : [...path, 'prefix'], 'value', `the chain ${chain} ${state}`, fix);
       continue;
     }
+    if (spellings !== undefined && chain !== 'text') {
+      const message = `the forms of addresses of ${chain} are known`;
+      fault([...path, 'spellings'], 'value', message, 'leave spellings out, or write chain: text');
+      continue;
+    }
     const contracts = readContracts(parsed.data, [...path, 'contracts'], problems);
-    assets.set(symbol, { symbol, chain, prefix, decimals, memo: memo === 'required', contracts });
+    assets.set(symbol, {
+      symbol,
+      chain,
+      prefix,
+      hasOneSpelling: spellings === 'one',
+      decimals,
+      memo: memo === 'required',
+      contracts,
+    });
   }
   checkContracts(assets, fault);
   return assets;
@@ -196,6 +219,10 @@ function tokensByContract(assets: AssetTable): ReadonlyMap<string, Asset> {
     ),
   );
 }
+
+/** Whether all spellings of an address of the asset are known to be the same address. */
+export const hasKnownSpellings = ({ chain, hasOneSpelling }: Asset): boolean =>
+  chain !== 'text' || hasOneSpelling === true;
 
 /** Reads an address of the asset's chain. */
 export function readAssetAddress({ chain, prefix }: Asset, text: string): AddressResult {

@@ -1,22 +1,24 @@
-import type { Callback, ChainReading, MemberProblem, Payout } from '../callback/callback.ts';
-import type { Amount } from '../values/amount.ts';
+import { type Callback, type ChainReading, type MemberProblem, mergedPayouts } from '../callback/callback.ts';
 import { hasSpellings, hasTags, otherSpellings } from '../values/address.ts';
 import { TAG_FORM, isDestinationTag } from '../values/destination-tag.ts';
-import { type Asset, type AssetTable, readAssetAddress } from './assets.ts';
+import { ASSETS_FILE, type Asset, type AssetTable, hasKnownSpellings, readAssetAddress } from './assets.ts';
 
 /**
  * The callback as the chain of its asset reads it. Its addresses have the canonical form, by which rules
- * compare and count; its terms stay as they were sent. Without a chain in the asset table, the callback is
+ * compare and count. Without a chain in the asset table, the callback is
  * unchanged.
  */
 export function readByChain(callback: Callback, assets: AssetTable): Callback {
   if (callback.kind === 'payment') return callback;
   const asset = assets.get(callback.symbol);
-  if (asset === undefined || asset.chain === 'text') return callback;
+  if (asset === undefined || !hasKnownSpellings(asset)) {
+    return { ...callback, reading: unspelledReading(callback.symbol) };
+  }
+  if (asset.chain === 'text') return callback;
   const reading = readingOf(callback, asset);
   if (!hasSpellings(asset.chain)) return { ...callback, reading };
   const canonical = (text: string): string => reading.canonical(text) ?? text;
-  const payouts = merged(callback.payouts, canonical);
+  const payouts = mergedPayouts(callback.payouts, canonical);
   const values = new Map(callback.values);
   for (const [member, texts] of addressesIn(callback)) {
     const paid = callback.kind === 'transfer' && member === 'to';
@@ -24,6 +26,19 @@ export function readByChain(callback: Callback, assets: AssetTable): Callback {
   }
   return { ...callback, reading, values, payouts };
 }
+
+/** The reading of an asset if the asset table does not say how its chain spells addresses. */
+const unspelledReading = (symbol: string): ChainReading => ({
+  problemOf: () => undefined,
+  unspelled: {
+    because:
+      `${ASSETS_FILE} does not say how ${symbol} spells addresses, so another spelling of the address would get ` +
+      `past this rule; name ${symbol} there with its chain`,
+    values: { symbol },
+  },
+  canonical: () => undefined,
+  otherSpellings: () => [],
+});
 
 type CosignerCallback = Exclude<Callback, { kind: 'payment' }>;
 
@@ -71,14 +86,4 @@ function problemIn(callback: CosignerCallback, asset: Asset, member: string): Me
     return { because, values: { ...values, address } };
   }
   return undefined;
-}
-
-/** One payout for each canonical address, sorted by address like those of the callback. */
-function merged(payouts: readonly Payout[], canonical: (text: string) => string): readonly Payout[] {
-  const paid = new Map<string, Amount>();
-  for (const { to, amount } of payouts) {
-    const address = canonical(to);
-    paid.set(address, (paid.get(address) ?? 0n) + amount);
-  }
-  return [...paid].sort(([a], [b]) => (a < b ? -1 : 1)).map(([to, amount]) => ({ to, amount }));
 }

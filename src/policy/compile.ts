@@ -15,6 +15,7 @@ import {
   formatInput,
 } from './fault.ts';
 import { parseListFile, entriesAsWritten } from './list-file.ts';
+import { ADDRESS_MEMBERS } from './members.ts';
 import { judgedCalls } from './judged-calls.ts';
 import { type MovementReader, createMovementReader, uncountedMethods } from './movements.ts';
 import {
@@ -24,7 +25,7 @@ import {
   type Release,
   indexPolicies,
 } from './release.ts';
-import type { Check, Rule, RuleContext } from './rules/rule.ts';
+import { type Check, type Rule, type RuleContext, refuse } from './rules/rule.ts';
 import { sharedCounterFaults } from './shared-counters.ts';
 import { ALWAYS, type When, bothTexts, compileWhen } from './when.ts';
 
@@ -368,7 +369,6 @@ const UNDECLARED: object = {
   alwaysPasses: undefined,
   allowedCalls: undefined,
   judgesAmounts: undefined,
-  refusesUnknownAssets: undefined,
   compared: undefined,
 } satisfies Record<Exclude<keyof Check, 'evaluate'>, undefined>;
 
@@ -424,7 +424,7 @@ function compileRule(
     name: `${rule.name}#${place}`,
     mode,
     when: own,
-    evaluate,
+    evaluate: comparesSpellings(check) ? refusingUnspelled(evaluate) : evaluate,
     covers: rule.covers !== false,
     always,
     place: placeOf(base),
@@ -433,6 +433,18 @@ function compileRule(
   };
   policy.rules.push(compiled);
   return compiled;
+}
+
+/** Whether another spelling of an address would get past the rule. */
+const comparesSpellings = ({ compared }: Check): boolean =>
+  compared?.effect !== undefined && compared.members.some((member) => ADDRESS_MEMBERS.has(member));
+
+/** The rule, which refuses an asset of which the asset table does not say how it spells addresses. */
+function refusingUnspelled(evaluate: Check['evaluate']): Check['evaluate'] {
+  return (callback, facts) => {
+    const problem = callback.reading?.unspelled;
+    return problem === undefined ? evaluate(callback, facts) : refuse(problem.because, problem.values);
+  };
 }
 
 /** In many languages, a point before three digits separates thousands. */

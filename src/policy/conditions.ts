@@ -4,7 +4,7 @@ import type { Amount } from '../values/amount.ts';
 import type { Json } from '../values/canonical.ts';
 import type { Facts } from './facts.ts';
 import { type Path, type Problem, problemsOf } from './fault.ts';
-import { UnreadableMember, problemOf, valuesOf } from './members.ts';
+import { UnreadableMember, comparisonProblem, valuesOf } from './members.ts';
 import { type MovedAmount, amountsOf } from './moved-amounts.ts';
 import { checkEntries } from './rules/entry.ts';
 import { type Extent, amounts, textExtent } from './region.ts';
@@ -72,7 +72,7 @@ export function oneOf(member: string, texts: ReadonlySet<string>): Condition {
 
 /** Whether the member's values are among the texts: all, some or none of them. */
 export function testTexts(member: string, texts: ReadonlySet<string>, callback: Callback): Tested {
-  const problem = problemOf(callback, member);
+  const problem = comparisonProblem(callback, member);
   if (problem !== undefined) return { state: 'unclear', ...problem };
   const values = valuesOf(callback, member);
   if (values.length === 0) return { state: 'unknown', because: `${member} is missing` };

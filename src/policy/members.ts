@@ -36,6 +36,16 @@ export function problemOf(callback: Callback, member: string): MemberProblem | u
   );
 }
 
+/**
+ * Why the callback may not be compared by the member where another spelling of its value would get past the
+ * comparison; undefined if it may.
+ */
+export function comparisonProblem(callback: Callback, member: string): MemberProblem | undefined {
+  return (
+    problemOf(callback, member) ?? (ADDRESS_MEMBERS.has(member) ? callback.reading?.unspelled : undefined)
+  );
+}
+
 /** Ends a rule that uses a member which the chain of the asset does not accept. The rule refuses. */
 export class UnreadableMember extends Error {
   readonly values: MemberProblem['values'];

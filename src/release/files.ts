@@ -3,7 +3,7 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import { ASSETS_FILE } from '../policy/assets.ts';
-import { type PolicyFile, readPolicyFiles } from '../policy/compile.ts';
+import type { PolicyFile } from '../policy/compile.ts';
 import {
   type PolicyFault,
   faultOfFile,
@@ -14,6 +14,7 @@ import {
 import type { Release } from '../policy/release.ts';
 import { decodeUtf8 } from '../values/utf8.ts';
 import { YAML_BOUNDS } from '../values/yaml.ts';
+import { compileForPush } from './check.ts';
 
 /** The subdirectory with the tests of the policies. */
 export const TESTS_DIRECTORY = 'tests';
@@ -39,7 +40,7 @@ export async function readPolicyDirectory(directory: string, only?: readonly str
   // Without a readable policy file, the compiler would only say that there is none.
   const isWorthCompiling = faults.length === 0 || files.some(({ name }) => name !== ASSETS_FILE);
   const compiled = isWorthCompiling
-    ? readPolicyFiles(files, (name) => readReferencedFile(directory, name))
+    ? compileForPush(files, (name) => readReferencedFile(directory, name))
     : { ok: false as const, faults: [] };
   if (!compiled.ok) faults.push(...compiled.faults);
   if (!compiled.ok || faults.length > 0) throw invalidPolicies(`the policies in ${directory}`, faults);

@@ -1,4 +1,6 @@
+import { addressIdentity } from '../values/address.ts';
 import { toComparable } from '../values/comparable.ts';
+import { canonicalUserId } from '../values/user-id.ts';
 import { type Member, type Members, OUTPUT_BOUNDS, membersJson, readObjects } from '../values/members.ts';
 
 /** Maps the sources, ids and addresses of a record to those of the instance that receives the callbacks. */
@@ -10,7 +12,7 @@ export interface Mapping {
 
 export interface MappingOptions {
   /**
-   * For each member of the callback, the new text by the old text. Addresses match in any case. The table
+   * For each member of the callback, the new text by the old text. Addresses match in any spelling. The table
    * `source` maps sources.
    */
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
@@ -40,18 +42,25 @@ export const MAPPED_MEMBERS: ReadonlySet<string> = new Set([
 ]);
 export const MAPPED_SOURCES = 'source';
 
+const ADDRESSES: ReadonlySet<string> = new Set(['from', 'to', 'interactive_contract']);
 const IDS: ReadonlySet<string> = new Set(['appOrderId', 'request_id']);
 const INTEGER = /^(?:0|[1-9]\d*)$/;
+
+/** The text by which the recorded members are compared with the table. */
+function identityOf(name: string, text: string): string {
+  if (ADDRESSES.has(name)) return addressIdentity(text);
+  return name === 'userId' ? canonicalUserId(text) : toComparable(text);
+}
 
 export function createMapping({ tables, prefix }: MappingOptions): Mapping {
   const comparing = new Map(
     Array.from(tables, ([name, table]) => [
       name,
-      new Map(Array.from(table, ([old, text]) => [toComparable(old), text])),
+      new Map(Array.from(table, ([old, text]) => [identityOf(name, old), text])),
     ]),
   );
   const mapValue = (name: string, text: string): string =>
-    comparing.get(name)?.get(toComparable(text)) ?? text;
+    comparing.get(name)?.get(identityOf(name, text)) ?? text;
   const mapText = (name: string, text: string): string =>
     IDS.has(name) && text !== '' ? prefix + mapValue(name, text) : mapValue(name, text);
 

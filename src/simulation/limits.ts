@@ -10,7 +10,7 @@ import type { Release } from '../policy/release.ts';
 import { pagedEntries } from '../store/record.ts';
 import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
 import type { Amount } from '../values/amount.ts';
-import { toComparable } from '../values/comparable.ts';
+import { addressIdentity } from '../values/address.ts';
 import { canonicalUserId } from '../values/user-id.ts';
 import { readMembers } from '../values/members.ts';
 
@@ -139,8 +139,8 @@ function isWanted({ policy, rule, by }: Found['use'], wanted: LimitsWanted): boo
   const { rule: name = policy, value } = wanted;
   if (name !== policy && name !== `${policy}/${rule}`) return false;
   if (value === undefined) return true;
-  const texts = new Set([toComparable(value), canonicalUserId(value)]);
-  return Object.values(by).some((each) => texts.has(toComparable(each)));
+  const texts = new Set([addressIdentity(value), canonicalUserId(value)]);
+  return Object.values(by).some((each) => texts.has(addressIdentity(each)));
 }
 
 /** What a callback counts in under the policies in force, whatever else they say of it. */

@@ -1,8 +1,10 @@
-import { isAddress } from 'viem/utils';
+import { getAddress, isAddress } from 'viem/utils';
 import { base58Check, readRipple, readSolana, readTron } from './address/base58.ts';
 import { hasPrefix, readAccount, segwit } from './address/bech32.ts';
+import { identityOfBitcoinCash, readBitcoinCash, spellingsOfBitcoinCash } from './address/cashaddr.ts';
 import { type AddressResult, type AddressReader, badAddress, goodAddress } from './address/chain-address.ts';
 import { readPaddedHex, readStarknet, spellingsOfPaddedHex } from './address/padded-hex.ts';
+import { readStellar } from './address/stellar.ts';
 import { readTon, spellingsOfTon } from './address/ton.ts';
 import { toComparable } from './comparable.ts';
 
@@ -24,7 +26,9 @@ const PADDED_HEX =
 /** How each chain writes addresses. Networks that write addresses the same way share a row. */
 const chains = {
   evm: {
-    form: '`0x` and 40 hexadecimal digits; where their case mixes, it is the checksum of EIP-55',
+    form:
+      '`0x` and 40 hexadecimal digits; where their case mixes, it is the checksum of EIP-55, or that of ' +
+      'Rootstock (EIP-1191)',
     read: readEvm,
   },
   bitcoin: {
@@ -39,12 +43,18 @@ const chains = {
     form: '`ltc1…`, or base58 with `L…` or `M…`; not the old `3…`, which is Bitcoin’s as well',
     read: segwitOr('ltc', base58Check([0x30, 0x32], 'ltc1…, L… or M… with a checksum')),
   },
+  bch: {
+    form: '`bitcoincash:q…` or `bitcoincash:p…`, also without the prefix, or the old base58 with `1…` or `3…`',
+    read: readBitcoinCash,
+    spellings: spellingsOfBitcoinCash,
+  },
   dogecoin: {
     form: 'base58 with `D…`, `9…` or `A…`',
     read: base58Check([0x1e, 0x16], 'D…, 9… or A… with a checksum'),
   },
   tron: { form: 'base58 with `T…`; not the hexadecimal `41…`', read: readTron },
   ripple: { form: 'base58 with `r…`; not an X-address', read: readRipple, tagged: true },
+  stellar: { form: '`G…` or `C…` in base32 with a checksum; not a muxed `M…`', read: readStellar },
   solana: { form: '32 bytes in base58; there is no checksum', read: readSolana },
   ton: {
     form: '48 characters of base64 with a checksum (`EQ…`, `UQ…`), or `0:` and 64 hexadecimal digits',
@@ -64,7 +74,7 @@ const chains = {
       prefix === undefined ? badAddress('its prefix is not known') : readAccount(prefix, text),
   },
   text: {
-    form: 'any other way: visible ASCII, compared as exact text, no checksum verified',
+    form: 'any other way: visible ASCII, compared as exact text, no checksum verified; see `spellings`',
     read: (text) => goodAddress(text, toComparable(text)),
   },
 } as const satisfies Readonly<Record<string, ChainRow>>;
@@ -90,6 +100,15 @@ export const hasSpellings = (chain: Chain): boolean => table[chain].spellings !=
 export function otherSpellings(chain: Chain, address: string): readonly string[] {
   const spellings = table[chain].spellings?.(address) ?? [];
   return [...new Set(spellings)].filter((text) => text !== address);
+}
+
+/**
+ * The text by which an address is compared where its chain is not known: in the terms of a subject, in searches
+ * and in mappings. Texts that name one account on any chain with several spellings have the same.
+ */
+export function addressIdentity(text: string): string {
+  const read = text.startsWith('0x') ? readPaddedHex(text) : readTon(text);
+  return read.ok ? read.address : (identityOfBitcoinCash(text) ?? toComparable(text));
 }
 
 /** Whether a memo to an address of this chain is a destination tag. */
@@ -136,11 +155,16 @@ const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 /** Letters of one case alone: the address carries no checksum. */
 const ONE_CASE = /^0x(?:[0-9a-f]{40}|[0-9A-F]{40})$/;
 
-/** `0x` and 40 hexadecimal digits. Mixed case is the checksum of EIP-55, and must be right. */
+/** Rootstock's main network and its test network write checksums with the number of the network (EIP-1191). */
+const ROOTSTOCK = [30, 31];
+
+/** `0x` and 40 hexadecimal digits. Mixed case is the checksum of EIP-55 or EIP-1191, and must be right. */
 function readEvm(text: string): AddressResult {
   if (!EVM_ADDRESS.test(text)) return badAddress('it is not 0x and 40 hexadecimal digits');
-  if (!ONE_CASE.test(text) && !isAddress(text)) {
-    return badAddress('its checksum is wrong: its upper-case letters do not match EIP-55');
-  }
-  return goodAddress(text, text.toLowerCase());
+  const address = text.toLowerCase();
+  if (ONE_CASE.test(text) || isAddress(text) || isRootstock(text)) return goodAddress(text, address);
+  return badAddress('its checksum is wrong: its upper-case letters match neither EIP-55 nor EIP-1191');
 }
+
+const isRootstock = (text: string): boolean =>
+  ROOTSTOCK.some((network) => getAddress(text, network) === text);

@@ -2,8 +2,10 @@ import { expect, it } from 'vitest';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { TO, transfer } from '../service.ts';
 import { READER, type TestConsole, startTestConsole } from './console.ts';
+import { ASSETS } from '../assets.ts';
 
 const policies = {
+  'assets.yaml': ASSETS,
   'limits.yaml': `policy: users
 callback: payment
 when: { source: shop, symbol: USDT1742 }

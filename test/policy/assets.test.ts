@@ -18,9 +18,33 @@ describe('the asset table', () => {
   ATOM: { chain: bech32, prefix: cosmos, decimals: 6 }
 `;
     expect([...assetsOf(table).values()]).toEqual([
-      { symbol: 'ETH', chain: 'evm', prefix: undefined, decimals: 18, memo: false, contracts: new Map() },
-      { symbol: 'XRP', chain: 'ripple', prefix: undefined, decimals: 6, memo: true, contracts: new Map() },
-      { symbol: 'ATOM', chain: 'bech32', prefix: 'cosmos', decimals: 6, memo: false, contracts: new Map() },
+      {
+        symbol: 'ETH',
+        chain: 'evm',
+        prefix: undefined,
+        hasOneSpelling: false,
+        decimals: 18,
+        memo: false,
+        contracts: new Map(),
+      },
+      {
+        symbol: 'XRP',
+        chain: 'ripple',
+        prefix: undefined,
+        hasOneSpelling: false,
+        decimals: 6,
+        memo: true,
+        contracts: new Map(),
+      },
+      {
+        symbol: 'ATOM',
+        chain: 'bech32',
+        prefix: 'cosmos',
+        hasOneSpelling: false,
+        decimals: 6,
+        memo: false,
+        contracts: new Map(),
+      },
     ]);
   });
 

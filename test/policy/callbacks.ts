@@ -16,6 +16,7 @@ import type { Proposal, RuleResult } from '../../src/policy/proposal.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 import { type Members, readMembers } from '../../src/values/members.ts';
+import { ASSETS } from '../assets.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -77,8 +78,11 @@ export function outputs(...paid: readonly (readonly [to: string, amount: string]
 
 export type ListTexts = Readonly<Record<string, string>>;
 
-/** Compiles one file, with an asset table beside it if there is one; throws with its faults. */
-export function release(yaml: string, lists: ListTexts = {}, assets?: string): Release {
+/** Compiles policies without an asset table. */
+export const NO_ASSETS = '';
+
+/** Compiles one file and an asset table; throws with its faults. */
+export function release(yaml: string, lists: ListTexts = {}, assets: string = ASSETS): Release {
   const compiled = readPolicyFiles(filesOf(yaml, assets), (name) => lists[name]);
   if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
   return compiled.release;
@@ -92,7 +96,9 @@ export function faultsOf(yaml: string, lists: ListTexts = {}, assets?: string): 
 
 function filesOf(yaml: string, assets: string | undefined): Parameters<typeof readPolicyFiles>[0] {
   const policies = { name: 'a.yaml', text: yaml };
-  return assets === undefined ? [policies] : [policies, { name: 'assets.yaml', text: assets }];
+  return assets === undefined || assets === NO_ASSETS
+    ? [policies]
+    : [policies, { name: 'assets.yaml', text: assets }];
 }
 
 /** What is known beside the instant: prices, the scheme, answers. */

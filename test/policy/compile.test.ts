@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileRelease, readPolicyFiles } from '../../src/policy/compile.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
-import { NOON, payment, release, transfer, evaluateAt } from './callbacks.ts';
+import { NO_ASSETS, NOON, payment, release, transfer, evaluateAt } from './callbacks.ts';
 
 const SMALL = `policy: small
 callback: payment
@@ -34,7 +34,7 @@ function revisionOf(...texts: readonly string[]): string {
 
 describe('a release', () => {
   it('is named by the SHA-256 of its document', () => {
-    const { revision, document } = release(SMALL);
+    const { revision, document } = release(SMALL, {}, NO_ASSETS);
     expect(revision).toMatch(/^[0-9a-f]{64}$/);
     expect(revision).toBe(sha256Hex(document));
     expect(document).toBe(
@@ -112,7 +112,7 @@ rules:
           method: 'note(string)'
           where: { s: { values: ["\ud800"] } }
 `;
-    const { revision, document } = release(text, { 'x.abi': 'note(string s)' });
+    const { revision, document } = release(text, { 'x.abi': 'note(string s)' }, NO_ASSETS);
     expect(document).toContain(String.raw`{"values":["\ud800"]}`);
     expect(revision).toBe('62f8e67c987ac54abb3ef86d1b9f6a912a3376ddc03325070caa2a7538be9bf0');
   });

@@ -11,11 +11,11 @@ import { type When, testWhen } from '../../src/policy/when.ts';
 import { exampleNames } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { formatAmount } from '../../src/values/amount.ts';
-import { A, B, NOON, payment, pricesOf, release } from './callbacks.ts';
+import { A, B, NOON, NO_ASSETS, payment, pricesOf, release } from './callbacks.ts';
 
 const PASS = 'pass: { because: nothing else is asked }';
 
-function warningsOf(yaml: string, assets?: string): readonly string[] {
+function warningsOf(yaml: string, assets = NO_ASSETS): readonly string[] {
   const files = { 'vips.txt': '1\n2\n', 'holidays.txt': '2026-12-25\n' };
   return coverageWarnings(release(yaml, files, assets)).map(formatFault);
 }

@@ -16,7 +16,7 @@ import {
   multicall,
   transferTo,
 } from './calls/transactions.ts';
-import { A, B, C, NOON, evaluateAt, outputs, release, transfer, web3 } from './callbacks.ts';
+import { NO_ASSETS, A, B, C, NOON, evaluateAt, outputs, release, transfer, web3 } from './callbacks.ts';
 
 const LIMIT = 'amount-limit: { max: 1000 }';
 const ALLOW = 'allow-list: { of: userId, values: [1] }';
@@ -40,7 +40,8 @@ const observed = (rule: string): string => `{ ${rule}, mode: observe }`;
 
 /** The diff of two sets of policies; undefined stands for none in force. */
 function diff(before: readonly string[] | undefined, after: readonly string[]): ReleaseDiff {
-  const documentOf = (policies: readonly string[]): string => release(policies.join('---\n')).document;
+  const documentOf = (policies: readonly string[]): string =>
+    release(policies.join('---\n'), {}, NO_ASSETS).document;
   return diffReleases(before && documentOf(before), documentOf(after));
 }
 

@@ -25,7 +25,10 @@ const ASSETS = `assets:
   SUI: { chain: sui, decimals: 9 }
   APT: { chain: aptos, decimals: 8 }
   STRK: { chain: starknet, decimals: 18 }
-  KAS: { chain: text, decimals: 8 }
+  BCH: { chain: bch, decimals: 8 }
+  XLM: { chain: stellar, decimals: 7 }
+  KAS: { chain: text, spellings: one, decimals: 8 }
+  DOT: { chain: text, decimals: 10 }
 `;
 
 /** The spellings of one address by its asset. The first is canonical. */
@@ -36,6 +39,13 @@ const SPELLINGS: Readonly<Record<string, readonly [canonical: string, ...others:
     '0x5AAEB6053F3E94C9B9A09F33669435E7EF1BEAED',
   ],
   BTC: ['bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq', 'BC1QAR0SRRR7XFKVY5L643LYDNW9RE59GTZZWF5MDQ'],
+  BCH: [
+    'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
+    'qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
+    'BITCOINCASH:QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A',
+    'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A',
+    '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu',
+  ],
   TON: [
     'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF',
     'UQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPuwA',
@@ -59,6 +69,7 @@ const SPELLINGS: Readonly<Record<string, readonly [canonical: string, ...others:
 const OTHER: Readonly<Record<string, string>> = {
   ETH: '0xfb6916095ca1df60bb79ce92ce3ea74c37c5d359',
   BTC: '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa',
+  BCH: 'bitcoincash:qr95sy3j9xwd2ap32xkykttr4cvcu7as4y0qverfuy',
   TON: 'EQDtFpEwcFAEcRe5mLVh2N6C0x-_hJEM7W61_JLnSF74p4q2',
   SUI: '0x2',
   APT: '0x2',
@@ -73,6 +84,10 @@ const NO_ADDRESSES: readonly (readonly [symbol: string, text: string])[] = [
   ['BTC', '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'],
   ['BTC', 'bitcoin:1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa'],
   ['XRP', 'XVLhHMPHU98es4dbozjVtdWzVrDjtV18pX8yuPT7y4xaEHi'],
+  ['BCH', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6q'],
+  ['BCH', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a?amount=1'],
+  ['XLM', 'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ'],
+  ['XLM', 'ga7qynf7sowq3glr2bgmzehxavirza4kvwltjjfc7mgxua74p7ujvsgz'],
   ['TRX', '41a614f803b6fd780986a42c78ec9c7f77e6ded13c'],
   ['TON', 'ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e'],
   ['TON', 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHG'],
@@ -138,7 +153,7 @@ describe.each(KINDS)('another spelling of the address in %s', (member) => {
     (per: string) => `velocity-limit: { per: [${per}, symbol], window: 24h, max: 5 }`,
     (per: string) => `value-limit: { per: [${per}], window: 24h, max: 5, maxAge: 1h }`,
     (per: string) =>
-      `first-use-limit: { of: ${per}, by: asset, max: { ETH: 5, BTC: 5, TON: 5, SUI: 5, APT: 5, STRK: 5 } }`,
+      `first-use-limit: { of: ${per}, by: asset, max: { ETH: 5, BTC: 5, BCH: 5, TON: 5, SUI: 5, APT: 5, STRK: 5 } }`,
   ])('has no count and no mark of its own', (rule) => {
     const keys = outcomesOf(member, (_, callback) =>
       look(rule(member), callback).claims.map((claim) => ('key' in claim ? claim.key : undefined)),
@@ -260,7 +275,7 @@ describe('a text that is not an address of the chain', () => {
     `window-limit: { per: [${member}, symbol], window: 24h, max: 5 }`,
     `velocity-limit: { per: [${member}], window: 24h, max: 5 }`,
     `value-limit: { per: [${member}], window: 24h, max: 5, maxAge: 1h }`,
-    `first-use-limit: { of: ${member}, by: asset, max: { ETH: 5, BTC: 5, XRP: 5, TRX: 5, TON: 5, SUI: 5, APT: 5 } }`,
+    `first-use-limit: { of: ${member}, by: asset, max: { ETH: 5, BTC: 5, BCH: 5, XLM: 5, XRP: 5, TRX: 5, TON: 5, SUI: 5, APT: 5 } }`,
     `deny-list: { of: ${member}, list: x }`,
     `deny-list: { of: ${member}, values: [x] }`,
     `allow-list: { of: [symbol, ${member}], list: x }`,
@@ -273,6 +288,7 @@ describe('a text that is not an address of the chain', () => {
   it.each(NO_ADDRESSES)('of %s, %s, is refused by every rule that uses it', (symbol, text) => {
     const other =
       otherOf(symbol) ||
+      (symbol === 'XLM' ? 'CA3D5KRYM6CB7OWQ6TWYRR3Z4T7GNZLKERYNZGGA5SOAOPIFY6YQGAXE' : '') ||
       (symbol === 'TRX' ? 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' : 'rrrrrrrrrrrrrrrrrrrrrhoLvTp');
     for (const member of KINDS) {
       const sides = { from: other, to: other, [member]: text };
@@ -326,8 +342,8 @@ describe('a text that is not an address of the chain', () => {
     ).toContain('from ');
   });
 
-  it('is compared as text where the asset table does not know the chain', () => {
-    for (const symbol of ['KAS', 'NEW']) {
+  it('is compared as text where each address has one spelling', () => {
+    for (const symbol of ['KAS']) {
       for (const text of ['5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', 'kaspa:qq', '0x1', '0:ab']) {
         const callback = transfer({ symbol, from: text, to: text });
         expect(look(`deny-list: { of: to, values: [x] }`, callback).result.verdict).toBe('pass');
@@ -339,6 +355,49 @@ describe('a text that is not an address of the chain', () => {
         );
       }
     }
+  });
+
+  it.each(['DOT', 'NEW'])('is of no use where nobody says how the chain spells addresses: %s', (symbol) => {
+    for (const make of [
+      (body: object) => transfer({ symbol, ...body }),
+      (body: object) => web3({ main_chain_symbol: symbol, ...body }),
+    ]) {
+      const callback = make({ from: 'a', to: 'b', interactive_contract: 'c' });
+      const because = `assets.yaml does not say how ${symbol} spells addresses`;
+      for (const rule of [
+        'deny-list: { of: to, list: x }',
+        'deny-list: { of: [symbol, from], values: [A x] }',
+        'window-limit: { per: [to, symbol], window: 1h, max: 5 }',
+        'velocity-limit: { per: [from], window: 1h, max: 5 }',
+        'value-limit: { per: [to], window: 1h, max: 5, maxAge: 1h }',
+        'distinct-limit: { of: symbol, per: [to], window: 1h, max: 5 }',
+        'lock-out: { per: [to], after: 3, within: 1h, for: 1h }',
+        `expression: { require: "to != 'x'" }`,
+      ]) {
+        const { result } = look(rule, callback);
+        expect([rule, result.verdict]).toEqual([rule, 'refuse']);
+        expect(result.because).toContain(because);
+      }
+      for (const when of ["{ to: 'b' }", "{ to: 'x' }", "{ not: { from: 'x' } }"]) {
+        const { proposal } = look('amount-limit: { max: 5 }', callback, when);
+        expect([when, proposal.approves]).toEqual([when, false]);
+        expect(proposal.results[0]?.because).toContain(because);
+      }
+      // Another spelling can only be refused here.
+      for (const rule of [
+        "allow-list: { of: to, values: ['b'] }",
+        'allow-list: { of: to, list: x }',
+        'cooling-period: { of: to, list: x, for: 1h }',
+        `first-use-limit: { of: to, by: asset, max: { ${symbol}: 5 } }`,
+        'distinct-limit: { of: to, window: 1h, max: 5 }',
+        'amount-limit: { max: 5 }',
+      ]) {
+        expect([rule, look(rule, callback).result.verdict]).not.toEqual([rule, 'refuse']);
+      }
+    }
+    const batch = transfer({ symbol, to: 'b', amount: '2', ...outputs(['b', '1'], ['c', '1']) });
+    expect(look('outputs: { max: 5 }', batch).result.verdict).toBe('pass');
+    expect(look('outputs: { max: 5, maxEach: 1 }', batch).result.verdict).toBe('refuse');
   });
 
   it('does not matter to a rule that does not use it', () => {
@@ -444,14 +503,19 @@ describe('an upgrade', () => {
 });
 
 describe('the terms', () => {
-  it('are those that were sent, so that another spelling under one id is another withdrawal', () => {
-    for (const symbol of ['TON', 'SUI', 'APT', 'STRK']) {
-      const [one = '', two = ''] = spellingsOf(symbol);
+  it('are the same in every spelling, and others for another address', () => {
+    for (const symbol of ['ETH', 'BTC', 'BCH', 'TON', 'SUI', 'APT', 'STRK']) {
+      const [one = '', ...others] = spellingsOf(symbol);
       for (const make of [
         (to: string) => transfer({ symbol, to }),
+        (from: string) => transfer({ symbol, from }),
+        (to: string) => transfer({ symbol, to, ...outputs([to, '1'], [otherOf(symbol), '2']), amount: '3' }),
         (to: string) => web3({ main_chain_symbol: symbol, to }),
+        (from: string) => web3({ main_chain_symbol: symbol, from }),
+        (contract: string) => web3({ main_chain_symbol: symbol, interactive_contract: contract }),
       ]) {
-        expect(make(one).terms).not.toEqual(make(two).terms);
+        for (const other of others) expect(make(other).terms).toEqual(make(one).terms);
+        expect(make(otherOf(symbol)).terms).not.toEqual(make(one).terms);
       }
     }
   });

@@ -6,11 +6,11 @@ import { pushWhenEmpty } from '../../src/release/first-push.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
-import { release } from '../policy/callbacks.ts';
+import { NO_ASSETS, release } from '../policy/callbacks.ts';
 import { SMALL, SMALLER, directoryOf } from './directory.ts';
 
-const one = release(SMALL);
-const two = release(SMALLER);
+const one = release(SMALL, {}, NO_ASSETS);
+const two = release(SMALLER, {}, NO_ASSETS);
 const who = { by: 'ana', message: 'less' };
 
 async function openStore(): Promise<Store> {

@@ -3,6 +3,7 @@ import { call } from '../policy/calls/transactions.ts';
 import { TO, type TestService, transfer, web3 } from '../service.ts';
 import { journalOf } from './audit.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
+import { ASSETS } from '../assets.ts';
 
 const address = (index: number): string => `0x${index.toString(16).padStart(40, '0')}`;
 
@@ -20,6 +21,7 @@ const limits = (count: number): string =>
     (_, index) => `  - window-limit: { per: [to], window: ${index + 1}h, max: 10 }\n`,
   ).join('');
 const policies = (rules: string): Readonly<Record<string, string>> => ({
+  'assets.yaml': ASSETS,
   'transfers.yaml': `policy: transfers\ncallback: transfer\nwhen: { symbol: ETH }\nrules:\n${rules}`,
 });
 

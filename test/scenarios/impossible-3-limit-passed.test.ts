@@ -3,6 +3,7 @@ import { TO, type TestService, transfer } from '../service.ts';
 import { approvedIn, journalOf } from './audit.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
 import { upTo } from './policies.ts';
+import { ASSETS } from '../assets.ts';
 
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index);
 const countSuccess = (answers: readonly string[]): number =>
@@ -10,6 +11,7 @@ const countSuccess = (answers: readonly string[]): number =>
 
 /** Withdrawals of at most 10 to one address within a day, and at most three of them. */
 const WITHDRAWALS = {
+  'assets.yaml': ASSETS,
   'transfers.yaml': `policy: transfers
 callback: transfer
 when: { source: vault, symbol: ETH }

@@ -573,6 +573,10 @@ const ASSETS = {
   USDT: { chain: 'evm', decimals: '6', contracts: { ETH: TOKEN } },
 };
 
+const ANY = { chain: 'text', spellings: 'one', decimals: '18' };
+/** By these, any text is an address. */
+const ANY_ADDRESS = { BTC: ANY, ETH: ANY };
+
 /** Whether callbacks of one source count for the other under the revision. */
 export const countsTogether = (revision: number | undefined): boolean =>
   revision !== undefined && revisions[revision]?.specs === together;
@@ -585,8 +589,8 @@ export const revisions = [
 ];
 
 /** The file's YAML is JSON. */
-function releaseOf(specs: readonly PolicySpec[], assets?: object): Release {
-  const table = assets === undefined ? [] : [{ name: 'assets.yaml', text: JSON.stringify({ assets }) }];
+function releaseOf(specs: readonly PolicySpec[], assets: object = ANY_ADDRESS): Release {
+  const table = [{ name: 'assets.yaml', text: JSON.stringify({ assets }) }];
   const files = specs.map(({ policy, callback, symbol, final, movements, rules }) => ({
     name: `${policy}.yaml`,
     text: JSON.stringify({

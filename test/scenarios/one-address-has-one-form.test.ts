@@ -1,6 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { START } from '../../src/journal/cursor.ts';
+import { searchJournal } from '../../src/journal/search.ts';
 import { announceOrder } from '../../src/orders/orders.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { type TestService, transfer, web3 } from '../service.ts';
@@ -14,11 +16,15 @@ const TON = [
   '0:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e',
 ] as const;
 const OTHER_TON = 'EQDtFpEwcFAEcRe5mLVh2N6C0x-_hJEM7W61_JLnSF74p4q2';
+/** What somebody claims of TON. It is wrong. */
+const ONE_SPELLING = 'text, spellings: one';
 const SUI = `0x${'7'.padStart(64, '0')}`;
 
 const table = (ton: string): string => `assets:
   TON: { chain: ${ton}, decimals: 9 }
   SUI: { chain: sui, decimals: 9 }
+  BCH: { chain: bch, decimals: 8 }
+  XLM: { chain: stellar, decimals: 7 }
   ETH: { chain: evm, decimals: 18 }
 `;
 const policies = (rules: string, ton = 'ton'): Readonly<Record<string, string>> => ({
@@ -153,7 +159,7 @@ describeOnBothStores('an address in another spelling is the same address', (host
 
   it('for an order, announced before or after the asset table names the chain', async () => {
     const rule = '  - expected-order: {}\n';
-    const service = await host.start({ policies: policies(rule, 'text') });
+    const service = await host.start({ policies: policies(rule, ONE_SPELLING) });
     const { run } = placeIn(service.folder);
     const announce = (id: string, to: string) =>
       announceOrder(
@@ -170,17 +176,13 @@ describeOnBothStores('an address in another spelling is the same address', (host
         Date.now(),
       );
     for (const [index, to] of TON.entries()) await announce(`o-${index}`, to);
-    // Under chain: text, another spelling is another address.
+    // There, another spelling is another address.
     expect(await send(service, TON[1], { request_id: 'o-0' })).toBe('FAILURE');
     writeFileSync(join(service.folder, 'policies', 'assets.yaml'), table('ton'));
     expect((await run('policy', 'push', '--message', 'TON has a chain')).code).toBe(0);
     const spellings = [TON[3], TON[2], TON[0], TON[1]];
     for (const [index, to] of spellings.entries()) {
-      expect([to, await send(service, to, { request_id: `o-${index}` })]).toEqual([
-        to,
-        // o-0 came before with other terms.
-        index === 0 ? 'FAILURE' : 'SUCCESS',
-      ]);
+      expect([to, await send(service, to, { request_id: `o-${index}` })]).toEqual([to, 'SUCCESS']);
     }
     await announce('o-9', TON[0]);
     expect(await send(service, OTHER_TON, { request_id: 'o-9' })).toBe('FAILURE');
@@ -189,7 +191,7 @@ describeOnBothStores('an address in another spelling is the same address', (host
   it('for what lists hold when the asset table first names the chain', async () => {
     const rules =
       '  - deny-list: { of: to, list: named }\n  - deny-list: { of: to, values: [EQDtFpEwcFAEcRe5mLVh2N6C0x-_hJEM7W61_JLnSF74p4q2] }\n';
-    const service = await host.start({ policies: policies(rules, 'text') });
+    const service = await host.start({ policies: policies(rules, ONE_SPELLING) });
     const { run } = placeIn(service.folder);
     await run('list', 'add', 'named', TON[1], '--source', 'vault');
     expect(await everyTon((to) => send(service, to))).toEqual(['SUCCESS', 'FAILURE', 'SUCCESS', 'SUCCESS']);
@@ -199,13 +201,61 @@ describeOnBothStores('an address in another spelling is the same address', (host
     expect(await send(service, 'UQDtFpEwcFAEcRe5mLVh2N6C0x-_hJEM7W61_JLnSF74p9dz')).toBe('FAILURE');
   });
 
-  it('but not for the terms of a withdrawal, which stay as they were sent', async () => {
-    const service = await host.start({ policies: policies('  - amount-limit: { max: 10 }\n') });
-    const id = { request_id: 'same' };
-    expect(await send(service, TON[0], id)).toBe('SUCCESS');
-    expect(await send(service, TON[0], id)).toBe('SUCCESS');
-    expect(await send(service, TON[1], id)).toBe('FAILURE');
-    expect(await refusals(service)).toEqual(['TERMS_CHANGED']);
+  it('for the terms of a withdrawal, whatever the asset table says of its chain', async () => {
+    for (const ton of ['ton', 'text']) {
+      const service = await host.start({ policies: policies('  - amount-limit: { max: 10 }\n', ton) });
+      const id = { request_id: 'same' };
+      expect(await send(service, TON[1], { ...id, type: 'sign_prepare' })).toBe('SUCCESS');
+      expect(await everyTon((to) => send(service, to, { ...id, type: 'sign_start' }))).toEqual(
+        TON.map(() => 'SUCCESS'),
+      );
+      expect(await send(service, TON[3], { ...id, type: 'sign_success', txid: 't' })).toBe('SUCCESS');
+      expect(await send(service, OTHER_TON, id)).toBe('FAILURE');
+      expect(await refusals(service)).toEqual(['TERMS_CHANGED']);
+      const found = await searchJournal(service.store, {
+        streams: [{ source: 'vault' }],
+        newestFirst: false,
+        period: {},
+        cursor: START,
+        filter: { address: TON[2] },
+        limit: 10,
+      });
+      expect(found.entries).toHaveLength(6);
+    }
+  });
+
+  it('for Bitcoin Cash, in each of its forms', async () => {
+    const forms = [
+      'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
+      'qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a',
+      'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A',
+      '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu',
+    ];
+    const other = 'bitcoincash:qr95sy3j9xwd2ap32xkykttr4cvcu7as4y0qverfuy';
+    const bch = { symbol: 'BCH', from: other, memo: '' };
+    const deny = await host.start({ policies: policies('  - deny-list: { of: to, list: named }\n') });
+    const { run } = placeIn(deny.folder);
+    for (const form of forms) {
+      expect((await run('list', 'add', 'named', form, '--source', 'vault')).code).toBe(0);
+      for (const to of forms) expect([form, to, await send(deny, to, bch)]).toEqual([form, to, 'FAILURE']);
+      expect((await run('list', 'remove', 'named', form, '--source', 'vault')).code).toBe(0);
+    }
+    expect(await send(deny, forms[1] ?? '', bch)).toBe('SUCCESS');
+    const id = { ...bch, request_id: 'same' };
+    for (const to of forms) expect([to, await send(deny, to, id)]).toEqual([to, 'SUCCESS']);
+    expect(await send(deny, other, id)).toBe('FAILURE');
+  });
+
+  it('and a muxed account of Stellar is refused, since it is also the account in it', async () => {
+    const account = 'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ';
+    const muxed = 'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ';
+    const rule = `  - deny-list: { of: to, list: named }\n`;
+    const service = await host.start({ policies: policies(rule) });
+    const { run } = placeIn(service.folder);
+    expect((await run('list', 'add', 'named', account, '--source', 'vault')).code).toBe(0);
+    for (const to of [account, muxed]) {
+      expect([to, await send(service, to, { symbol: 'XLM', from: 'ours' })]).toEqual([to, 'FAILURE']);
+    }
   });
 
   it('and a text that is no address of the chain is refused by rules that use it, and by no other', async () => {

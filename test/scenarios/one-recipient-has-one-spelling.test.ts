@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import { TO, transfer, web3 } from '../service.ts';
 import { journalOf } from './audit.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
+import { ASSETS } from '../assets.ts';
 
 /** At most 10 a day to one recipient, an address with its memo. */
 const POLICIES = {
+  'assets.yaml': ASSETS,
   'transfers.yaml': `policy: transfers
 callback: transfer
 when: { symbol: [EOS, XRP] }

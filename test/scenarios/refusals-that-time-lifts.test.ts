@@ -11,6 +11,7 @@ import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { type Staging, runOn } from './staged.ts';
+import { ASSETS } from '../assets.ts';
 
 const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 const PAYMENT = "userId: '12345', payCoinSymbol: USDT1742";
@@ -82,7 +83,13 @@ describe.each(['embedded', 'redis'] as const)('what a limit refused, on %s,', (k
 
   /** What came of each callback; the same as `policy test` says. */
   async function outcomes(policies: string, cases: string) {
-    const compiled = readPolicyFiles([{ name: 'limits.yaml', text: policies }], () => undefined);
+    const compiled = readPolicyFiles(
+      [
+        { name: 'limits.yaml', text: policies },
+        { name: 'assets.yaml', text: ASSETS },
+      ],
+      () => undefined,
+    );
     if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
     const read = readTestFiles([{ name: 'limits.test.yaml', text: cases }]);
     if (!read.ok) throw new Error(read.faults.map(formatFault).join('\n'));

@@ -2,9 +2,11 @@ import { expect, it } from 'vitest';
 import { placeIn } from '../cli/terminal.ts';
 import { TO, transfer } from '../service.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
+import { ASSETS } from '../assets.ts';
 
 const TOKEN = 'ops-token-of-the-tests';
 const POLICIES = {
+  'assets.yaml': ASSETS,
   'payments.yaml': `policy: payments
 callback: payment
 when: { symbol: USDT1742 }

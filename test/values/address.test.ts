@@ -6,6 +6,7 @@ import {
   CHAINS,
   type Chain,
   addressForm,
+  addressIdentity,
   hasSpellings,
   needsPrefix,
   otherSpellings,
@@ -13,7 +14,13 @@ import {
 } from '../../src/values/address.ts';
 import { toComparable } from '../../src/values/comparable.ts';
 
-/** A published address of each form; EIP-55's, BIP-173's and BIP-350's among them. */
+const base58check = createBase58check((bytes: Uint8Array) => hash('sha256', bytes, 'buffer'));
+const base58checkXrp = {
+  encode: (payload: Uint8Array) => base58xrp.encode(base58.decode(base58check.encode(payload))),
+};
+const versioned = (version: number, bytes: Uint8Array): Uint8Array => Uint8Array.of(version, ...bytes);
+
+/** A published address of each form; EIP-55's, EIP-1191's, BIP-173's, BIP-350's and SEP-23's among them. */
 const GOOD: readonly [Chain, string, prefix?: string][] = [
   ['evm', '0x52908400098527886E0F7030069857D2E4169EE7'],
   ['evm', '0x8617E340B3D01FA5F11F306F4090FD50E238070D'],
@@ -24,6 +31,10 @@ const GOOD: readonly [Chain, string, prefix?: string][] = [
   ['evm', '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'],
   ['evm', '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb'],
   ['evm', '0x0000000000000000000000000000000000000000'],
+  ['evm', '0x5aaEB6053f3e94c9b9a09f33669435E7ef1bEAeD'],
+  ['evm', '0x27b1FdB04752BBc536007A920D24ACB045561c26'],
+  ['stellar', 'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGZ'],
+  ['stellar', 'CA3D5KRYM6CB7OWQ6TWYRR3Z4T7GNZLKERYNZGGA5SOAOPIFY6YQGAXE'],
   ['bitcoin', '1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa'],
   ['bitcoin', '1BgGZ9tcN4rm9KBzDn7KprQz87SZ26SAMH'],
   ['bitcoin', '3LRW7jeCvQCRdPF8S3yUCfRAx4eqXFmdcr'],
@@ -60,6 +71,8 @@ const GOOD: readonly [Chain, string, prefix?: string][] = [
 
 const TON = 'EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHF';
 const MASTERCHAIN = 'Ef_8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15-KsQHFLbKSMiYDJ4';
+const BCH_KEY = 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a';
+const BCH_SCRIPT = 'bitcoincash:ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq';
 const LONG_ONE = `0x${'1'.padStart(64, '0')}`;
 const STARKNET = '0x049d36570d4e46f48e99674bd3fcc84644ddd6b96f7c741b1562b82f9e004dc7';
 
@@ -75,6 +88,26 @@ const SPELT: readonly (readonly [Chain, canonical: string, text: string])[] = [
   ['ton', MASTERCHAIN, '-1:fcb91a3a3816d0f7b8c2c76108b8a9bc5a6b7a55bd79f8ab101c52db29232260'],
   ['ton', MASTERCHAIN, 'kf/8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15+KsQHFLbKSMiYIny'],
   ['ton', MASTERCHAIN, 'kf_8uRo6OBbQ97jCx2EIuKm8Wmt6Vb15-KsQHFLbKSMiYIny'],
+  ['bch', BCH_KEY, BCH_KEY],
+  ['bch', BCH_KEY, 'qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a'],
+  ['bch', BCH_KEY, 'BITCOINCASH:QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A'],
+  ['bch', BCH_KEY, 'QPM2QSZNHKS23Z7629MMS6S4CWEF74VCWVY22GDX6A'],
+  ['bch', BCH_KEY, '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggu'],
+  ['bch', BCH_SCRIPT, 'ppm2qsznhks23z7629mms6s4cwef74vcwvn0h829pq'],
+  ['bch', BCH_SCRIPT, '3CWFddi6m4ndiGyKqzYvsFYagqDLPVMTzC'],
+  ['bch', 'bitcoincash:qr95sy3j9xwd2ap32xkykttr4cvcu7as4y0qverfuy', '1KXrWXciRDZUpQwQmuM1DbwsKDLYAYsVLR'],
+  ['bch', 'bitcoincash:qqq3728yw0y47sqn6l2na30mcw6zm78dzqre909m2r', '16w1D5WRVKJuZUsSRzdLp9w3YGcgoxDXb'],
+  ['bch', 'bitcoincash:pqq3728yw0y47sqn6l2na30mcw6zm78dzq5ucqzc37', '31nwvkZwyPdgzjBJZXfDmSWsC4ZLKpYyUw'],
+  [
+    'bch',
+    'bitcoincash:qr6m7j9njldwwzlg9v7v53unlr4jkmx6eylep8ekg2',
+    'bitcoincash:zr6m7j9njldwwzlg9v7v53unlr4jkmx6eycnjehshe',
+  ],
+  [
+    'bch',
+    'bitcoincash:ppawqn2h74a4t50phuza84kdp3794pq3ccvm92p8sh',
+    'bitcoincash:rpawqn2h74a4t50phuza84kdp3794pq3cct3k50p0y',
+  ],
   ['aptos', LONG_ONE, '0x1'],
   ['aptos', LONG_ONE, LONG_ONE],
   ['sui', `0x${'2'.padStart(64, '0')}`, '0x2'],
@@ -107,7 +140,7 @@ describe('an address that has several spellings', () => {
   });
 
   it('is one of a chain that says so, and of no other', () => {
-    expect(CHAINS.filter(hasSpellings)).toEqual(['ton', 'sui', 'aptos', 'starknet']);
+    expect(CHAINS.filter(hasSpellings)).toEqual(['bch', 'ton', 'sui', 'aptos', 'starknet']);
     for (const [chain, text] of GOOD) expect(otherSpellings(chain, text)).toEqual([]);
   });
 
@@ -117,9 +150,13 @@ describe('an address that has several spellings', () => {
       fc.uint8Array({ minLength: 32, maxLength: 32 }).map((bytes) => bytes.fill(0, 0, 5)),
     );
     fc.assert(
-      fc.property(fc.constantFrom('ton', 'sui', 'aptos', 'starknet'), bytes32, (chain, bytes) => {
+      fc.property(fc.constantFrom('bch', 'ton', 'sui', 'aptos', 'starknet'), bytes32, (chain, bytes) => {
         const digits = Buffer.from(bytes).toString('hex');
-        const read = readAddress(chain, chain === 'ton' ? `0:${digits}` : `0x${digits}`);
+        const old = base58check.encode(versioned(0x05, bytes.subarray(0, 20)));
+        const read = readAddress(
+          chain,
+          chain === 'bch' ? old : chain === 'ton' ? `0:${digits}` : `0x${digits}`,
+        );
         fc.pre(read.ok || chain !== 'starknet');
         if (!read.ok) throw new Error(read.because);
         const others = otherSpellings(chain, read.address);
@@ -133,6 +170,28 @@ describe('an address that has several spellings', () => {
     );
   });
 
+  it('has one identity in all of its spellings, although nobody knows its chain', () => {
+    const texts = new Map<string, Set<string>>();
+    for (const [chain, canonical, text] of [...SPELT, ...UNUSUAL]) {
+      const all = texts.get(canonical) ?? new Set([canonical, ...otherSpellings(chain, canonical)]);
+      texts.set(canonical, all.add(text));
+    }
+    const identities = [...texts.values()].map((all) => [...new Set([...all].map(addressIdentity))]);
+    expect(identities.map(({ length }) => length)).toEqual(identities.map(() => 1));
+    expect(new Set(identities.flat()).size).toBe(texts.size);
+  });
+
+  it('of Bitcoin Cash with one character changed is refused', () => {
+    const passed: string[] = [];
+    for (let at = 0; at < BCH_KEY.length; at++) {
+      for (const letter of 'qpzry9x8gf2tvdw0s3jn54khce6mua7l') {
+        const changed = BCH_KEY.slice(0, at) + letter + BCH_KEY.slice(at + 1);
+        if (changed !== BCH_KEY && readAddress('bch', changed).ok) passed.push(changed);
+      }
+    }
+    expect(passed).toEqual([]);
+  });
+
   it('of TON with one character changed is refused, but for the alphabet of base64', () => {
     const passed: string[] = [];
     for (let at = 0; at < TON.length; at++) {
@@ -143,6 +202,19 @@ describe('an address that has several spellings', () => {
     }
     expect(passed).toEqual(['EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff+W72r5gqPrHF']);
   });
+});
+
+describe('an identity', () => {
+  it.each(GOOD.filter(([chain]) => chain !== 'text'))('of %s, %s, is its comparable text', (_, text) => {
+    expect(addressIdentity(text)).toBe(toComparable(text));
+  });
+
+  it.each(['', '0x', '0xg', 'two words', '1'.repeat(5000), 'q'.repeat(5000), 'ключ', 'é', 'qé'])(
+    'is there for any text',
+    (text) => {
+      expect(addressIdentity(text)).toBe(toComparable(text));
+    },
+  );
 });
 
 describe('a good address', () => {
@@ -194,6 +266,26 @@ describe('a bad address', () => {
     ['bitcoin', 'BC1SW50QGDZ25J', 'write it in lower case'],
     ['litecoin', '3LRW7jeCvQCRdPF8S3yUCfRAx4eqXFmdcr', 'of another chain (its version byte is 5)'],
     ['litecoin', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'it is not ltc1…'],
+    ['bch', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6b', 'it is neither'],
+    ['bch', 'bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6q', 'its checksum is wrong'],
+    ['bch', 'bitcoincash:qPM2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', 'it is neither'],
+    ['bch', 'Bitcoincash:qpm2qsznhks23z7629mms6s4cwef74vcwvy22gdx6a', 'it is neither'],
+    ['bch', 'bchtest:pr6m7j9njldwwzlg9v7v53unlr4jkmx6eyvwc0uz5t', 'it is neither'],
+    ['bch', 'pr6m7j9njldwwzlg9v7v53unlr4jkmx6eyvwc0uz5t', 'its checksum is wrong'],
+    ['bch', '1BpEi6DfDAUFd7GtittLSdBeYJvcoaVggv', 'its checksum is wrong'],
+    ['bch', 'LTuoeY6RBHV3n3cfhXVVTbJbxzxnXs9ofm', 'it is neither'],
+    ['bch', 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4', 'it is neither'],
+    ['bch', `bitcoincash:${'q'.repeat(200)}`, 'its checksum is wrong'],
+    [
+      'stellar',
+      'MA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJUAAAAAAAAAAAACJUQ',
+      'the number in it as the memo',
+    ],
+    ['stellar', 'GA7QYNF7SOWQ3GLR2BGMZEHXAVIRZA4KVWLTJJFC7MGXUA74P7UJVSGA', 'its checksum is wrong'],
+    ['stellar', 'ga7qynf7sowq3glr2bgmzehxavirza4kvwltjjfc7mgxua74p7ujvsgz', 'it is not G… or C…'],
+    ['stellar', 'GAAAAAAAACGC6', 'it is not G… or C…'],
+    ['stellar', 'SBU2RRGLXH3E5CQHTD3ODLDF2BWDCYUSSBLLZ5GNW7JXHDIYKXZWHOKR', 'it is not G… or C…'],
+    ['evm', '0x52908400098527886E0F7030069857D2E4169eE7', 'match neither EIP-55 nor EIP-1191'],
     ['dogecoin', 'LTuoeY6RBHV3n3cfhXVVTbJbxzxnXs9ofm', 'of another chain'],
     ['dogecoin', 'DH5yaieqoZN36fDVciNyRueRGvGLR3mr7M', 'its checksum is wrong'],
     ['tron', 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6T', 'its checksum is wrong'],
@@ -273,12 +365,6 @@ describe('the invalid addresses of BIP-173 and BIP-350', () => {
     expect(readAddress(chain, text)).toHaveProperty('because', expect.stringContaining(because));
   });
 });
-
-const base58check = createBase58check((bytes: Uint8Array) => hash('sha256', bytes, 'buffer'));
-const base58checkXrp = {
-  encode: (payload: Uint8Array) => base58xrp.encode(base58.decode(base58check.encode(payload))),
-};
-const versioned = (version: number, bytes: Uint8Array): Uint8Array => Uint8Array.of(version, ...bytes);
 
 /** Addresses of hashes, by chain; but for `evm` lower-case, `solana` and `text`, each has a checksum. */
 const written: readonly [Chain, (bytes: Uint8Array) => string, prefix?: string][] = [

@@ -48,6 +48,9 @@ export function rulesInAll(rules: number): string {
 /** The five rules, one of which looks into a list in the store. */
 export const LIST_RULES = FEW_RULES.replace("values: ['99999']", 'list: blocked-users');
 
+/** The assets of a custody customer. */
+export const ASSETS = 'assets: { ETH: { chain: evm, decimals: 18 } }\n';
+
 /** What a custody customer decides by. */
 export const COSIGNER_RULES = `policy: withdrawals
 callback: transfer

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { type RedisServerProcess, startRedisServer } from '../../test/redis-server.ts';
-import { APP_KEY, BLOCKED, SECRET, TOKEN } from './policies.ts';
+import { APP_KEY, ASSETS, BLOCKED, SECRET, TOKEN } from './policies.ts';
 import type { Program } from './programs.ts';
 import type { Sender } from './callbacks.ts';
 import type { SubjectParts } from './subject.ts';
@@ -44,6 +44,7 @@ export async function createStage(sender: Sender): Promise<Stage> {
       const name = String(++sets);
       mkdirSync(join(folder, name));
       writeFileSync(join(folder, name, 'policies.yaml'), program.policies);
+      writeFileSync(join(folder, name, 'assets.yaml'), ASSETS);
       const store = program.runs === 'redis' ? redis.url : `embedded:${join(folder, `${name}.db`)}`;
       const settings = write(`${name}.yaml`, settingsText(store, join(folder, name), keys));
       if (program.subjects > 0) await fill(redis, program.subjects);

@@ -27,6 +27,7 @@ export interface Revision {
 export function revisionOf(number: number): Revision {
   const [paid, sent, calls] = number % 2 === 0 ? [100, 25, 8] : [80, 20, 6];
   const files = {
+    'assets.yaml': 'assets: { ETH: { chain: evm, decimals: 18 } }\n',
     'payments.yaml': `policy: payments
 callback: payment
 when: { source: shop, symbol: USDT1742 }

@@ -12,7 +12,7 @@ export const policyValidate: CommandRow = {
   path: 'policy validate',
   summary:
     'Check policy files and their test files. List every fault with its place and fix. Warn of gaps and ' +
-    'overlaps that can be proven, and of addresses that can be written in another way.',
+    'overlaps that can be proven.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(

@@ -96,7 +96,6 @@ rules:
     }
     if (members === undefined || unknown.length > 0) return undefined;
     return {
-      refusesUnknownAssets: true,
       evaluate: (callback) => judge(callback, members, context.assets),
     };
   },

@@ -82,7 +82,7 @@ rules:
     return {
       lists: [list],
       readListed: (_, written) => readListedEntry(members, written, { when, assets }),
-      compared: { members, effect: 'is refused' },
+      compared: { members },
       evaluate: (callback) => {
         const found = entriesToLookUp(callback, members);
         if (!found.ok) return refuse(`${found.missing} is missing`, { member, list, for: period.text });

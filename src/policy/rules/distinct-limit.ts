@@ -4,7 +4,7 @@ import { DISTINCT_MAX } from '../../claims/distinct.ts';
 import { groupedKey } from '../../claims/window.ts';
 import { canonicalJson } from '../../values/canonical.ts';
 import type { Facts } from '../facts.ts';
-import { valuesOf } from '../members.ts';
+import { ADDRESS_MEMBERS, valuesOf } from '../members.ts';
 import {
   type Counting,
   PARTS_NOTE,
@@ -141,7 +141,10 @@ rules:
     return {
       ...counting.check,
       ...(limit.onlyNew && { remembers: known }),
-      compared: { members: [...counting.per, ...members], effect: 'counts as another value' },
+      compared: {
+        members: [...counting.per, ...members],
+        ...(counting.per.some((each) => ADDRESS_MEMBERS.has(each)) && { effect: 'has a limit of its own' }),
+      },
       evaluate: (callback, facts) => judge(callback, limit, facts),
     };
   },

@@ -67,6 +67,14 @@ rules:
       because: more than half a coin to one address is paid by hand
   - expression: { require: "!given(memo) || memo.startsWith('INV-')" }
 `,
+  files: {
+    'assets.yaml': `assets:
+  BTC: { chain: bitcoin, decimals: 8 }
+  ETH: { chain: evm, decimals: 18 }
+  USDC: { chain: evm, decimals: 6 }
+  USDT: { chain: evm, decimals: 6 }
+`,
+  },
   cases: `tests:
   - test: half a coin without a memo passes
     now: 2026-03-02T10:00:00Z

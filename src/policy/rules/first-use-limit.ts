@@ -139,7 +139,7 @@ rules:
     const firstUse = { policy: context.policy, members, maxFor: boundLookup(max), period };
     return {
       remembers: canonicalJson({ policy: context.policy, rule: NAME, members }),
-      compared: { members, effect: 'is unknown again' },
+      compared: { members },
       judgesAmounts: true,
       evaluate: (callback) => {
         const judged = allOf(amountsOf(callback).map((moved) => judge(callback, moved, firstUse)));

@@ -72,7 +72,7 @@ rules:
     const expected = [...allowed].slice(0, 5).join(', ');
     const others = allowed.size > 5 ? ` or one of ${allowed.size - 5} more` : '';
     return {
-      compared: { members: [member], effect: 'is refused' },
+      compared: { members: [member] },
       evaluate: (callback) => {
         const found = valuesOf(callback, member);
         if (found.length === 0) return refuse(`${member} is missing`, { member, expected });

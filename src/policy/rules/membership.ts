@@ -110,7 +110,7 @@ function membershipCheck(
   const member = members.join(' ');
   const joined = (entries: readonly string[]): string => entries.join(members.length === 1 ? ' ' : ', ');
   return {
-    compared: must === 'hold-all' ? { members, effect: 'is refused' } : { members, effect: 'is not denied' },
+    compared: must === 'hold-all' ? { members } : { members, effect: 'is not denied' },
     evaluate: (callback) => {
       const found = entriesToLookUp(callback, members);
       if (!found.ok) return refuse(`${found.missing} is missing`, { member, list });

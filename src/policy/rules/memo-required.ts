@@ -64,7 +64,6 @@ rules:
     const { assets } = context;
     const needing = named && new Set(named);
     return {
-      refusesUnknownAssets: needing === undefined,
       evaluate: (callback) => {
         if (callback.kind !== 'transfer') return refuse(`a ${callback.kind} callback has no memo`);
         const { symbol, memo } = callback;

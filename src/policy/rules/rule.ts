@@ -114,8 +114,8 @@ export function faultOfRuleFile(
 /** For rules that compare or count addresses. */
 export const ADDRESS_NOTE =
   'If the asset table names the chain of the asset, all spellings of an address are the same address, and a ' +
-  'text that is not an address of the chain is refused. Under the chain `text`, and for an asset that is not ' +
-  'in the table, addresses are compared as text.';
+  'text that is not an address of the chain is refused. For an asset that is not in the table or has the chain ' +
+  '`text`, see [Addresses](../rules.md#addresses).';
 
 /** A compiled rule, and its declarations. */
 export interface Check {
@@ -151,13 +151,14 @@ export interface Check {
   readonly allowedCalls?: AllowedTransactions;
   /** Whether it judges the amounts of a callback. */
   readonly judgesAmounts?: true;
-  /** Whether it refuses an asset that is not in the asset table. */
-  readonly refusesUnknownAssets?: boolean;
-  /** Members that it compares. Without a known chain, another spelling of an address is another value. */
+  /** Members that it compares. */
   readonly compared?: {
     readonly members: readonly string[];
-    /** What happens to the other spelling, as the end of a sentence: `is not denied`. */
-    readonly effect: string;
+    /**
+     * How another spelling of an address gets past the rule if its chain is not known, as the end of a
+     * sentence: `is not denied`. Absent if the rule can only refuse it.
+     */
+    readonly effect?: string;
   };
 }
 

@@ -1,4 +1,5 @@
 import { type AddressResult, badAddress } from './chain-address.ts';
+import { crc16 } from './crc16.ts';
 
 /*
  * An address of TON (TEP-2) is a workchain and a hash. It is written raw (`0:` and the hash in hexadecimal), or
@@ -68,16 +69,4 @@ function tagged(tag: number, { workchain, hash }: Account): Buffer {
   bytes.set(hash, 2);
   bytes.writeUInt16BE(crc16(bytes.subarray(0, CHECKSUM_AT)), CHECKSUM_AT);
   return bytes;
-}
-
-/** CRC-16/XMODEM. */
-function crc16(bytes: Uint8Array): number {
-  let remainder = 0;
-  for (const byte of bytes) {
-    remainder ^= byte << 8;
-    for (let bit = 0; bit < 8; bit++) {
-      remainder = ((remainder << 1) ^ ((remainder & 0x8000) === 0 ? 0 : 0x1021)) & 0xffff;
-    }
-  }
-  return remainder;
 }

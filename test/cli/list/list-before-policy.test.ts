@@ -137,7 +137,7 @@ describe('list add --asset judges each value by itself, where no policy does', (
 
 describe('list add makes no list that nothing names', () => {
   it('without a policy that looks into it: 2, with the list that is meant', async () => {
-    const { run } = place({ policies: { 'a.yaml': deny('to') } });
+    const { run } = place({ policies: { 'a.yaml': deny('to'), 'assets.yaml': ASSETS } });
     expect((await run('policy', 'push', '--message', 'x')).code).toBe(0);
     const { code, err } = await run('list', 'add', 'sanctoined', LISTED);
     expect(code).toBe(1);
@@ -149,7 +149,7 @@ describe('list add makes no list that nothing names', () => {
 
   it('but one that a policy in force names, for its sources only', async () => {
     const named = deny('to').replace('{ symbol: ETH }', '{ source: vault, symbol: ETH }');
-    const { run } = place({ policies: { 'a.yaml': named } });
+    const { run } = place({ policies: { 'a.yaml': named, 'assets.yaml': ASSETS } });
     await run('policy', 'push', '--message', 'x');
     const { code, out } = await run('list', 'add', 'sanctioned', LISTED);
     expect({ code, out }).toEqual({

@@ -13,7 +13,7 @@ const ASSETS = `assets:
   TON: { chain: ton, decimals: 9 }
   ETH: { chain: evm, decimals: 18 }
   XRP: { chain: ripple, decimals: 6 }
-  KAS: { chain: text, decimals: 8 }
+  KAS: { chain: text, spellings: one, decimals: 8 }
 `;
 const ABI = 'spend(address by)\nnote(string text)\nset(uint256 id)\nkey(bytes4 code)\n';
 /** A policy in which the list is for an argument of a call. */

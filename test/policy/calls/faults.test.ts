@@ -70,7 +70,7 @@ describe('an entry of contract-calls is at fault', () => {
     [
       'with a slip in the checksum',
       entry(`{ contract: '0xdAC17F958D2ee523a2206206994597C13D831eC7', method: deposit() }`),
-      'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is not a contract address: its checksum is wrong: its upper-case letters do not match EIP-55; copy it again',
+      'calls[0].contract: "0xdAC17F958D2ee523a2206206994597C13D831eC7" is not a contract address: its checksum is wrong: its upper-case letters match neither EIP-55 nor EIP-1191; copy it again',
     ],
     [
       'with a slip in its name',

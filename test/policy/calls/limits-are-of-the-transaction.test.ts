@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../../src/policy/compile.ts';
-import { NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
+import { NO_ASSETS, NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
 import { ME, ROUTER, call, callbackOf, multicall } from './transactions.ts';
 
 const ABI = `payout(address[] to, uint256[] amounts)
@@ -227,7 +227,7 @@ describe('a maximum with decimals is for the whole transaction', () => {
 
 describe('a revision that was put in force before such a limit was a fault', () => {
   it('still compiles, and holds a minimum below zero over the whole transaction', () => {
-    const sound = release(entry('shift(int256)', '{ delta: { min: -5, decimals: 0 } }'), FILES);
+    const sound = release(entry('shift(int256)', '{ delta: { min: -5, decimals: 0 } }'), FILES, NO_ASSETS);
     const older = compileRelease(sound.document.replace('"decimals":"0",', ''));
     if (!older.ok) throw new Error(JSON.stringify(older.faults));
     expect(older.release.document).not.toContain('decimals');
@@ -249,6 +249,7 @@ describe('a revision that was put in force before such a limit was a fault', () 
     const sound = release(
       entry('payout(address[],uint256[])', '{ to: any, amounts: { max: 1000, decimals: 0 } }'),
       FILES,
+      NO_ASSETS,
     );
     const older = compileRelease(sound.document.replace('"decimals":"0",', ''));
     if (!older.ok) throw new Error(JSON.stringify(older.faults));

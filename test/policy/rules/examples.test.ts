@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { readPolicyFiles } from '../../../src/policy/compile.ts';
 import { formatFault } from '../../../src/policy/fault.ts';
 import type { Release } from '../../../src/policy/release.ts';
 import { rules } from '../../../src/policy/rules/registry.ts';
 import type { Rule } from '../../../src/policy/rules/rule.ts';
 import { readTestFiles } from '../../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../../src/policy/suite/suite.ts';
+import { compileForPush } from '../../../src/release/check.ts';
 import { runTests } from '../../../src/simulation/run-tests.ts';
 import { ASSETS_FILE } from '../../../src/policy/assets.ts';
 
@@ -13,7 +13,7 @@ function exampleOf({ name, example, files = {} }: Rule): Release {
   const policies = [{ name: `${name}.yaml`, text: example }];
   const assets = files[ASSETS_FILE];
   const all = assets === undefined ? policies : [...policies, { name: ASSETS_FILE, text: assets }];
-  const compiled = readPolicyFiles(all, (file) => files[file]);
+  const compiled = compileForPush(all, (file) => files[file]);
   if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
   return compiled.release;
 }

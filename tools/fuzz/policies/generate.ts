@@ -92,6 +92,9 @@ export const ASSETS = JSON.stringify({
   assets: {
     [NETWORK]: { chain: 'evm', decimals: '18' },
     ...Object.fromEntries(
+      SYMBOLS.map((symbol) => [symbol, { chain: 'text', spellings: 'one', decimals: '8' }]),
+    ),
+    ...Object.fromEntries(
       TOKENS.map(({ asset, contract, decimals }) => [
         asset,
         { chain: 'evm', decimals: String(decimals), contracts: { [NETWORK]: contract } },

@@ -2,7 +2,7 @@ import { sum } from './decimal.ts';
 import { CALLBACK, type Value, readJson } from './json.ts';
 import type { Terms } from './payment.ts';
 import type { Members } from './signs.ts';
-import { address, amountOf, memoOf, visible, whole } from './values.ts';
+import { address, amountOf, memoOf, sameCase, visible, whole } from './values.ts';
 
 /*
  * What a co-signer may ask (sections 6.2 and 6.3, and the disagreements that protocol.md lists).
@@ -102,7 +102,7 @@ function web3(of: ReadonlyMap<string, Value>): Asked | undefined {
       from: address(from),
       to: address(to),
       symbol: chain,
-      inputData: address(data),
+      inputData: sameCase(data),
       interactiveContract: address(contract),
       amount,
     },

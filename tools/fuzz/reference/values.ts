@@ -63,8 +63,24 @@ const BECH32 = 'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L';
 const BECH32_MIN = 38;
 const PREFIX_MAX = 33;
 
-/** Hexadecimal, and bech32 in capitals, mean the same in either case. */
+const EVM_DIGITS = 40;
+const DIGITS_MAX = 64;
+
+/** Hexadecimal that is no address of EVM may lack zeros at its beginning. */
 export function address(text: string): string {
+  const same = sameCase(text);
+  const digits = same.slice(2);
+  const isPadded =
+    text.startsWith('0x') &&
+    digits !== '' &&
+    madeOf(digits, HEXADECIMAL) &&
+    digits.length !== EVM_DIGITS &&
+    digits.length <= DIGITS_MAX;
+  return isPadded ? `0x${digits.padStart(DIGITS_MAX, '0')}` : same;
+}
+
+/** Hexadecimal, and bech32 in capitals, mean the same in either case. */
+export function sameCase(text: string): string {
   const lower = text.toLowerCase();
   if (lower.startsWith('0x') && lower.length > 2) {
     return madeOf(lower.slice(2), HEXADECIMAL) ? lower : text;
