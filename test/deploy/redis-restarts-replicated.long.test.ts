@@ -8,7 +8,13 @@ import { onNextPort } from '../ports.ts';
 import { launchRedis } from '../redis-process.ts';
 import { WAYS, deployed, droppedBy, fill, goesOn, urlOf } from './redis-deployed.ts';
 import { type Secrets, makeSecrets, replicatedConf, sentinelConf, usersOf } from './shipped-files.ts';
-import { type ShippedRedis, startShippedRedis, temporaryFolder } from './shipped-redis.ts';
+import {
+  type ShippedRedis,
+  type ShippedTls,
+  shippedTls,
+  startShippedRedis,
+  temporaryFolder,
+} from './shipped-redis.ts';
 
 /*
  * What restarts and a failover of replicated Redis keep, with the files of deploy/ as they are shipped and
@@ -29,11 +35,12 @@ const replicated =
 /** A primary and two replicas. */
 async function startReplicated(
   secrets: Secrets,
+  tls?: ShippedTls,
 ): Promise<readonly [ShippedRedis, ShippedRedis, ShippedRedis]> {
   const users = usersOf('sentinel', 'replica');
-  const primary = await startShippedRedis({ secrets, users, edit: replicated() });
+  const primary = await startShippedRedis({ secrets, users, tls, edit: replicated() });
   const replica = (): Promise<ShippedRedis> =>
-    startShippedRedis({ secrets, users, edit: replicated(primary) });
+    startShippedRedis({ secrets, users, tls, edit: replicated(primary) });
   const nodes = [primary, await replica(), await replica()] as const;
   await inSync(primary, nodes);
   return nodes;
@@ -88,23 +95,29 @@ describe('redis.conf with replicas', () => {
 });
 
 describe('deploy/redis/sentinel.conf', () => {
-  it(
-    'loses nothing when the primary is killed, and nothing when all nodes are',
-    async () => {
+  it.each([
+    ['without TLS', () => undefined],
+    ['with deploy/redis/tls.conf', shippedTls],
+  ])(
+    'loses nothing when the primary is killed, and nothing when all nodes are: %s',
+    async (_form, tlsOf) => {
+      const tls = tlsOf();
       const folder = temporaryFolder();
       const secrets = makeSecrets(folder);
-      const nodes = await startReplicated(secrets);
+      const nodes = await startReplicated(secrets, tls);
       const [primary] = nodes;
       const sentinels: number[] = [];
-      for (let number = 0; number < 3; number++) sentinels.push(await startShippedSentinel(primary.port));
-      const url = `redis-sentinel://${sentinels.map((port) => `127.0.0.1:${port}`).join()}/main/0`;
-      const store = { url, durability: DURABILITY };
+      for (let number = 0; number < 3; number++)
+        sentinels.push(await startShippedSentinel(primary.port, tls));
+      const scheme = tls === undefined ? 'redis-sentinel' : 'rediss-sentinel';
+      const url = `${scheme}://${sentinels.map((port) => `127.0.0.1:${port}`).join()}/main/0`;
+      const store = { url, durability: DURABILITY, ...(tls && { tls: tls.settings }) };
       const first = await deployed(folder, secrets, store);
       await fill(first);
       await first.service.stop({ keep: true });
       const before = await primary.contents();
       await eventually('the Sentinels know both replicas and each other', async () =>
-        (await knownBy(sentinels)).every((known) => known === '2 2') ? true : undefined,
+        (await knownBy(sentinels, tls)).every((known) => known === '2 2') ? true : undefined,
       );
       await primary.kill();
       const promoted = await eventually('a replica is promoted', () => promotedOf(nodes));
@@ -133,23 +146,29 @@ describe('deploy/redis/sentinel.conf', () => {
 });
 
 /** On a free port, with the primary's address and the password in the places that are left for them. */
-async function startShippedSentinel(primary: number): Promise<number> {
+async function startShippedSentinel(primary: number, tls: ShippedTls | undefined): Promise<number> {
   const folder = temporaryFolder();
   const file = join(folder, 'sentinel.conf');
   return onNextPort(async (port) => {
     const own = `port ${port}\nbind 127.0.0.1\ndir ${folder}`;
     writeFileSync(file, sentinelConf(primary).replace(/^port 26379$/m, own));
-    const child = await launchRedis([file, '--sentinel']);
+    const overTls = tls === undefined ? [] : [...tls.args, '--tls-port', `${port}`];
+    const child = await launchRedis([file, '--sentinel', ...overTls]);
     onTestFinished(() => void child.kill('SIGKILL'));
     return port;
   });
 }
 
 /** How many replicas and other Sentinels each Sentinel knows. */
-function knownBy(sentinels: readonly number[]): Promise<readonly string[]> {
+function knownBy(sentinels: readonly number[], tls: ShippedTls | undefined): Promise<readonly string[]> {
   return Promise.all(
     sentinels.map(async (port) => {
-      const client = new Redis({ port, lazyConnect: true, enableReadyCheck: false });
+      const client = new Redis({
+        port,
+        lazyConnect: true,
+        enableReadyCheck: false,
+        ...(tls && { tls: tls.client }),
+      });
       try {
         await client.connect();
         const [flat, at] = [z.array(z.string()).parse(await client.call('SENTINEL', ['MASTER', 'main'])), 1];

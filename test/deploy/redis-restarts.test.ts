@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { createAuthority } from '../certificates.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { PAYMENT_PATH, signedPayment, writeServiceFolder } from '../service.ts';
@@ -16,6 +15,7 @@ import { makeSecrets } from './shipped-files.ts';
 import {
   type ShippedRedis,
   composeContainer,
+  shippedTls,
   startShippedRedis,
   statefulSetContainer,
   temporaryFolder,
@@ -219,24 +219,11 @@ describe('deploy/redis/tls.conf', () => {
   it(
     'loses nothing when Redis is killed or shut down',
     async () => {
-      const authority = createAuthority();
-      onTestFinished(() => authority.close());
-      const [server, client] = [authority.issue('/CN=redis'), authority.issue('/CN=countersign')];
-      const { cert: ca, certFile: caFile } = authority.certificate;
-      const files = { cert: server.certFile, key: server.keyFile, 'ca-cert': caFile };
+      const tls = shippedTls();
       const folder = temporaryFolder();
       const secrets = makeSecrets(folder);
-      const redis = await startShippedRedis({
-        secrets,
-        tls: { ca, cert: client.cert, key: client.key },
-        args: [
-          '--include',
-          join(ROOT, 'deploy/redis/tls.conf'),
-          ...Object.entries(files).flatMap(([name, file]) => [`--tls-${name}-file`, file]),
-        ],
-      });
-      const tls = { ca: caFile, certificate: client.certFile, key: { file: client.keyFile } };
-      const store = { url: urlOf(redis, 'rediss'), tls };
+      const redis = await startShippedRedis({ secrets, tls });
+      const store = { url: urlOf(redis, 'rediss'), tls: tls.settings };
       const first = await deployed(folder, secrets, store);
       await fill(first);
       await first.service.stop({ keep: true });

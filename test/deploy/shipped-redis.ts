@@ -7,9 +7,10 @@ import { Redis, type RedisOptions } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { createAuthority } from '../certificates.ts';
 import { onNextPort } from '../ports.ts';
 import { launchRedis } from '../redis-process.ts';
-import { textOf } from './documents.ts';
+import { ROOT, textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
 import { type Secrets } from './shipped-files.ts';
 
@@ -91,14 +92,38 @@ export interface ShippedRedis {
 export interface ShippedOptions {
   readonly container?: Container;
   readonly secrets: Secrets;
-  /** More arguments of `redis-server`, such as `--include`. */
-  readonly args?: readonly string[];
   /** Lines to append to the users' file. */
   readonly users?: readonly string[];
-  /** What a client needs besides the port; then the port speaks TLS alone. */
-  readonly tls?: NonNullable<RedisOptions['tls']>;
+  /** Then the port speaks TLS alone. */
+  readonly tls?: ShippedTls | undefined;
   /** Replaces the text of redis.conf, for what its comments say to change. */
   readonly edit?: (conf: string) => string;
+}
+
+/** deploy/redis/tls.conf with certificates of the test's own. */
+export interface ShippedTls {
+  /** For `redis-server`, after its own file. */
+  readonly args: readonly string[];
+  readonly client: NonNullable<RedisOptions['tls']>;
+  /** `store.tls` of the service. */
+  readonly settings: Readonly<Record<string, unknown>>;
+}
+
+export function shippedTls(): ShippedTls {
+  const authority = createAuthority();
+  onTestFinished(() => authority.close());
+  const [server, client] = [authority.issue('/CN=redis'), authority.issue('/CN=countersign')];
+  const { cert: ca, certFile: caFile } = authority.certificate;
+  const files = { cert: server.certFile, key: server.keyFile, 'ca-cert': caFile };
+  return {
+    args: [
+      '--include',
+      join(ROOT, 'deploy/redis/tls.conf'),
+      ...Object.entries(files).flatMap(([name, file]) => [`--tls-${name}-file`, file]),
+    ],
+    client: { ca, cert: client.cert, key: client.key },
+    settings: { ca: caFile, certificate: client.certFile, key: { file: client.keyFile } },
+  };
 }
 
 /** A temporary folder, removed with its content when the test is over. */
@@ -109,7 +134,7 @@ export function temporaryFolder(): string {
 }
 
 export async function startShippedRedis(options: ShippedOptions): Promise<ShippedRedis> {
-  const { secrets, tls, args = [], users = [], container = statefulSetContainer() } = options;
+  const { secrets, tls, users = [], container = statefulSetContainer() } = options;
   const own = temporaryFolder();
   const [data, conf, acl] = [join(own, 'data'), join(own, 'redis.conf'), join(own, 'users.acl')];
   mkdirSync(data);
@@ -130,7 +155,7 @@ export async function startShippedRedis(options: ShippedOptions): Promise<Shippe
   const argumentsOn = (port: number): readonly string[] => [
     conf,
     ...shippedArgs,
-    ...args,
+    ...(tls?.args ?? []),
     '--bind',
     '127.0.0.1',
     '--aclfile',
@@ -163,7 +188,7 @@ export async function startShippedRedis(options: ShippedOptions): Promise<Shippe
       protocol: 2,
       retryStrategy: () => null,
       enableReadyCheck: false,
-      ...(tls && { tls }),
+      ...(tls && { tls: tls.client }),
     });
     client.on('error', () => undefined);
     try {
