@@ -9,6 +9,25 @@ export type Written = string | number | bigint;
 /** An exact decimal above zero, such as `'10.50'`. A number is refused, because it may have been rounded. */
 export type WrittenAmount = string | bigint;
 
+/**
+ * Milliseconds since the epoch, an instant such as `'2026-03-02T10:00:00Z'`, or a Date, which has both. A
+ * parameter like `'2026-03-02 10:00:00'` is no such time: its zone is not documented.
+ */
+export type WrittenTime = Written | Date;
+
+/** Parameters of which at least one of some names must be given. */
+export type AtLeastOne<Parameters, Names extends keyof Parameters> = Parameters &
+  { [N in Names]: { readonly [K in N]: NonNullable<Parameters[K]> } }[Names];
+
+/** Parameters without the number of the page. */
+export type OfAllPages<Parameters, Page extends string> = Parameters extends unknown
+  ? Omit<Parameters, Page>
+  : never;
+
+/** A value of section 3.1, or another one: a sample of the specification has one that no table lists. */
+export type Known<Value extends string | number> =
+  Value | ((Value extends string ? string : number) & Record<never, never>);
+
 /** An exact decimal as text, as the platform wrote it. */
 export type Decimal = string;
 

@@ -162,6 +162,7 @@ function faultsOf(issue: z.core.$ZodIssue, { secrets = [] }: Operation, given: u
 
 function shownValue(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
+  if (value instanceof Date && Number.isNaN(value.getTime())) return 'an invalid Date';
   const written = JSON.stringify(value) ?? typeof value;
   return written.length > SHOWN_CHARACTERS ? `${written.slice(0, SHOWN_CHARACTERS - 1)}…` : written;
 }

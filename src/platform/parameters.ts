@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseAmount } from '../values/amount.ts';
 import { readInstant } from '../values/clock.ts';
-import type { Written, WrittenAmount } from './calls.ts';
+import type { Written, WrittenAmount, WrittenTime } from './calls.ts';
 
 /*
  * The kinds of parameters. Each accepts what a program or a person has at hand, and gives the exact text that
@@ -77,10 +77,11 @@ export const amount = z
 
 const MS_FIX = 'write milliseconds since the epoch, or an instant like 2026-03-02T10:00:00Z';
 
-/** Milliseconds since the epoch. An ISO 8601 instant with a zone is converted. */
+/** Milliseconds since the epoch. A Date is converted, and an ISO 8601 instant with a zone. */
 export const milliseconds = z
   .preprocess(
-    (value: Written): unknown => {
+    (value: WrittenTime): unknown => {
+      if (value instanceof Date) return String(value.getTime());
       const text = asText(value);
       return typeof text === 'string' ? String(readInstant(text) ?? text) : text;
     },
@@ -89,7 +90,7 @@ export const milliseconds = z
       .regex(/^(?:0|[1-9]\d{0,14})$/, { error: MS_FIX })
       .meta({ asNumber: { minimum: 0, maximum: 999_999_999_999_999 } }),
   )
-  .meta({ tsType: 'Written' });
+  .meta({ tsType: 'WrittenTime' });
 
 const isCalendarTime = (day: string, time = '00:00:00'): boolean =>
   readInstant(`${day}T${time}Z`) !== undefined;

@@ -57,6 +57,11 @@ export const integer = z
   .refine(Number.isSafeInteger, { error: 'must be a whole number below 2^53' })
   .meta({ tsType: 'number' });
 
+/** A whole number that has a meaning in section 3.1, or another one. */
+export function known(first: number, ...more: readonly number[]) {
+  return integer.meta({ tsType: `Known<${[first, ...more].join(' | ')}>` });
+}
+
 /** A number of records or a page. */
 export const count = integer
   .refine((value) => value >= 0, { error: 'must not be below zero' })

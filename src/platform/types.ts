@@ -1,6 +1,6 @@
 // Generated from the registry of operations by `npm run generate`.
 
-import type { Decimal, Id, ListAll, UnreadableRecord, Verb, Written, WrittenAmount } from './calls.ts';
+import type { AtLeastOne, Decimal, Id, Known, ListAll, OfAllPages, UnreadableRecord, Verb, Written, WrittenAmount, WrittenTime } from './calls.ts';
 
 /** The operations of the platform, a resource each. The numbers are sections of its specification. */
 export interface Operations {
@@ -33,7 +33,7 @@ export interface Operations {
      */
     readonly list: Verb<OrdersListParameters, OrdersListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<OrdersListParameters, 'page'>, OrdersListRecord>;
+    readonly listAll: ListAll<OfAllPages<OrdersListParameters, 'page'>, OrdersListRecord>;
   };
   readonly accounts: {
     /** List the accounts of users that changed since a time within the last 24 hours (4.4). */
@@ -46,7 +46,7 @@ export interface Operations {
      */
     readonly list: Verb<DepositsListParameters, DepositsListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<DepositsListParameters, 'pageNumber'>, DepositsListRecord>;
+    readonly listAll: ListAll<OfAllPages<DepositsListParameters, 'pageNumber'>, DepositsListRecord>;
   };
   readonly invitations: {
     /**
@@ -55,31 +55,31 @@ export interface Operations {
      */
     readonly list: Verb<InvitationsListParameters, InvitationsListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<InvitationsListParameters, 'page'>, InvitationsListRecord>;
+    readonly listAll: ListAll<OfAllPages<InvitationsListParameters, 'page'>, InvitationsListRecord>;
   };
   readonly brokerShares: {
     /** List the shares of brokers in fees (4.7). */
     readonly list: Verb<BrokerSharesListParameters, BrokerSharesListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<BrokerSharesListParameters, 'page'>, BrokerSharesListRecord>;
+    readonly listAll: ListAll<OfAllPages<BrokerSharesListParameters, 'page'>, BrokerSharesListRecord>;
   };
   readonly walletAddresses: {
     /** List the wallet addresses of users for a symbol (4.8). */
     readonly list: Verb<WalletAddressesListParameters, WalletAddressesListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<WalletAddressesListParameters, 'page'>, WalletAddressesListRecord>;
+    readonly listAll: ListAll<OfAllPages<WalletAddressesListParameters, 'page'>, WalletAddressesListRecord>;
   };
   readonly walletSymbols: {
     /** List which symbol of a wallet belongs to which symbol of the platform (4.9). */
     readonly list: Verb<WalletSymbolsListParameters, WalletSymbolsListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<WalletSymbolsListParameters, 'page'>, WalletSymbolsListRecord>;
+    readonly listAll: ListAll<OfAllPages<WalletSymbolsListParameters, 'page'>, WalletSymbolsListRecord>;
   };
   readonly otherTransfers: {
     /** List the other transfers of a scene (4.10). */
     readonly list: Verb<OtherTransfersListParameters, OtherTransfersListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<OtherTransfersListParameters, 'page'>, OtherTransfersListRecord>;
+    readonly listAll: ListAll<OfAllPages<OtherTransfersListParameters, 'page'>, OtherTransfersListRecord>;
   };
   readonly otcTrades: {
     /**
@@ -89,13 +89,13 @@ export interface Operations {
      */
     readonly list: Verb<OtcTradesListParameters, OtcTradesListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<OtcTradesListParameters, 'page'>, OtcTradesListRecord>;
+    readonly listAll: ListAll<OfAllPages<OtcTradesListParameters, 'page'>, OtcTradesListRecord>;
   };
   readonly coupons: {
     /** List the futures coupons of users (4.12). */
     readonly list: Verb<CouponsListParameters, CouponsListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<CouponsListParameters, 'page'>, CouponsListRecord>;
+    readonly listAll: ListAll<OfAllPages<CouponsListParameters, 'page'>, CouponsListRecord>;
     /**
      * Recover the bonus of a futures coupon (4.16).
      * It is never sent twice by itself. After the outcome `unknown`, read the status of the coupon.
@@ -106,7 +106,7 @@ export interface Operations {
     /** List the coins that users were given (4.13). */
     readonly list: Verb<CoinGiftsListParameters, CoinGiftsListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<CoinGiftsListParameters, 'page'>, CoinGiftsListRecord>;
+    readonly listAll: ListAll<OfAllPages<CoinGiftsListParameters, 'page'>, CoinGiftsListRecord>;
   };
   readonly assets: {
     /**
@@ -127,7 +127,7 @@ export interface Operations {
      */
     readonly list: Verb<BillListParameters, BillListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<BillListParameters, 'pageNum'>, BillListRecord>;
+    readonly listAll: ListAll<OfAllPages<BillListParameters, 'pageNum'>, BillListRecord>;
   };
   readonly symbols: {
     /** List the coins of the platform (4.18). */
@@ -140,13 +140,13 @@ export interface Operations {
      */
     readonly list: Verb<FeeSharesListParameters, FeeSharesListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<FeeSharesListParameters, 'page'>, FeeSharesListRecord>;
+    readonly listAll: ListAll<OfAllPages<FeeSharesListParameters, 'page'>, FeeSharesListRecord>;
   };
   readonly coAgentBonuses: {
     /** List the bonuses of co-agents (4.20). */
     readonly list: Verb<CoAgentBonusesListParameters, CoAgentBonusesListData>;
     /** Reads all pages of `list`, one request a page. */
-    readonly listAll: ListAll<Omit<CoAgentBonusesListParameters, 'page'>, CoAgentBonusesListRecord>;
+    readonly listAll: ListAll<OfAllPages<CoAgentBonusesListParameters, 'page'>, CoAgentBonusesListRecord>;
   };
   readonly agents: {
     /**
@@ -211,9 +211,9 @@ export interface OrdersListParameters {
   /** The trading pair, such as btcusdt. */
   readonly symbol: Written;
   /** The start, in milliseconds or as an instant. */
-  readonly startDate: Written;
+  readonly startDate: WrittenTime;
   /** The end, in milliseconds or as an instant. */
-  readonly endDate: Written;
+  readonly endDate: WrittenTime;
   /** The page, from 1. By default 1. */
   readonly page?: Written | undefined;
   /** Records on a page, at most 1000. By default 20. */
@@ -233,15 +233,15 @@ export interface OrdersListRecord {
   readonly id: Id;
   readonly userId: Id;
   /** BUY or SELL. */
-  readonly side: string;
+  readonly side: Known<'BUY' | 'SELL'>;
   /** 1 regular, 2 margin, 3 cross margin. */
-  readonly orderType: number;
+  readonly orderType: Known<1 | 2 | 3>;
   /** The entrust type: 1 limit, 2 market, 3 stop; null if the record does not have it. */
-  readonly type: number | null;
+  readonly type: Known<1 | 2 | 3> | null;
   /** 0 init, 1 new, 2 filled, 3 partly filled, 4 cancelled, 5 pending cancellation, 6 expired. */
-  readonly status: number;
+  readonly status: Known<0 | 1 | 2 | 3 | 4 | 5 | 6>;
   /** 1 web, 2 app, 3 API. A sample has 6, which is not documented. */
-  readonly source: number;
+  readonly source: Known<1 | 2 | 3>;
   /** The trading pair, such as btcusdt. */
   readonly symbol: string;
   /** The name of the pair for display. */
@@ -263,7 +263,7 @@ export interface OrdersListRecord {
 /** The parameters of `accounts.listChanged` (4.4). */
 export interface AccountsListChangedParameters {
   /** The earliest change, in milliseconds or as an instant. */
-  readonly updateTime: Written;
+  readonly updateTime: WrittenTime;
 }
 
 /** The data that answers `accounts.listChanged` (4.4). */
@@ -286,7 +286,7 @@ export interface AccountsListChangedRecord {
 }
 
 /** The parameters of `deposits.list` (4.5). */
-export interface DepositsListParameters {
+export type DepositsListParameters = AtLeastOne<{
   /** The openId of the user. */
   readonly openId?: Written | undefined;
   /** The UID of the user. */
@@ -299,7 +299,7 @@ export interface DepositsListParameters {
   readonly pageSize?: Written | undefined;
   /** The page, from 1. By default 1. */
   readonly pageNumber?: Written | undefined;
-}
+}, 'openId' | 'userId' | 'mobileNumber' | 'email'>;
 
 /** The data that answers `deposits.list` (4.5). */
 export type DepositsListData = readonly (DepositsListRecord | UnreadableRecord)[];
@@ -391,9 +391,9 @@ export interface BrokerSharesListParameters {
   /** The UID of the parent. */
   readonly pid?: Written | undefined;
   /** The earliest creation, in milliseconds or as an instant. */
-  readonly ctimeStart?: Written | undefined;
+  readonly ctimeStart?: WrittenTime | undefined;
   /** The latest creation, in milliseconds or as an instant. */
-  readonly ctimeEnd?: Written | undefined;
+  readonly ctimeEnd?: WrittenTime | undefined;
   /** Records on a page, at most 1000. By default 10. */
   readonly pageSize?: Written | undefined;
   /** The page, from 1. By default 1. */
@@ -495,7 +495,7 @@ export interface WalletSymbolsListData {
   readonly page: number;
   readonly pageSize: number;
   /** 1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc. */
-  readonly walletType: number;
+  readonly walletType: Known<1 | 2 | 3 | 4>;
   readonly list: readonly (WalletSymbolsListRecord | UnreadableRecord)[];
 }
 
@@ -539,7 +539,7 @@ export interface OtherTransfersListRecord {
 }
 
 /** The parameters of `otcTrades.list` (4.11). */
-export interface OtcTradesListParameters {
+export type OtcTradesListParameters = AtLeastOne<{
   /** The openId of the user. */
   readonly openId?: Written | undefined;
   /** The UID of the user. */
@@ -553,10 +553,10 @@ export interface OtcTradesListParameters {
   /** Records on a page, at most 1000. By default 1000. */
   readonly pageNumber?: Written | undefined;
   /** The start, in milliseconds or as an instant. */
-  readonly startTime?: Written | undefined;
+  readonly startTime?: WrittenTime | undefined;
   /** The end, in milliseconds or as an instant. */
-  readonly endTime?: Written | undefined;
-}
+  readonly endTime?: WrittenTime | undefined;
+}, 'openId' | 'userId' | 'mobileNumber' | 'email'>;
 
 /** The data that answers `otcTrades.list` (4.11). */
 export type OtcTradesListData = readonly (OtcTradesListRecord | UnreadableRecord)[];
@@ -666,7 +666,7 @@ export interface CouponsListRecord {
   readonly amountUse: Decimal;
   readonly amountBack: Decimal;
   /** 1 received, 2 to be recovered, 3 recovered. */
-  readonly status: number;
+  readonly status: Known<1 | 2 | 3>;
   readonly coin: string;
 }
 
@@ -675,9 +675,9 @@ export interface CoinGiftsListParameters {
   /** The UID of the user. */
   readonly uid?: Written | undefined;
   /** The earliest gift, in milliseconds or as an instant. */
-  readonly ctimeStart?: Written | undefined;
+  readonly ctimeStart?: WrittenTime | undefined;
   /** The latest gift, in milliseconds or as an instant. */
-  readonly ctimeEnd?: Written | undefined;
+  readonly ctimeEnd?: WrittenTime | undefined;
   /** The page, from 1. By default 1. */
   readonly page?: Written | undefined;
 }
@@ -712,7 +712,7 @@ export interface CoinGiftsListRecord {
 }
 
 /** The parameters of `assets.search` (4.14). */
-export interface AssetsSearchParameters {
+export type AssetsSearchParameters = AtLeastOne<{
   /** The openId of the user. */
   readonly openId?: Written | undefined;
   /** The UID of the user. */
@@ -721,7 +721,7 @@ export interface AssetsSearchParameters {
   readonly coinSymbols: Written | readonly Written[];
   /** The type of account; 201 is the balance of the general account. */
   readonly assetType?: Written | undefined;
-}
+}, 'openId' | 'userId'>;
 
 /** The data that answers `assets.search` (4.14). */
 export interface AssetsSearchData {
@@ -794,7 +794,7 @@ export interface BillListRecord {
   readonly payCoinSymbol: string;
   readonly orderAmount: Decimal;
   /** 1 payment order, 11 transfer order. */
-  readonly orderType: number;
+  readonly orderType: Known<1 | 11>;
   readonly userId: Id;
   readonly openId: string | null;
   /** In a form and a time zone that the specification doesn't name. */
@@ -833,9 +833,9 @@ export interface FeeSharesListParameters {
   /** The trading pair. */
   readonly symbol?: Written | undefined;
   /** The start, in milliseconds or as an instant. */
-  readonly itemDateStart?: Written | undefined;
+  readonly itemDateStart?: WrittenTime | undefined;
   /** The end, in milliseconds or as an instant. */
-  readonly itemDateEnd?: Written | undefined;
+  readonly itemDateEnd?: WrittenTime | undefined;
   /** Records on a page, at most 1000. By default 10. */
   readonly pageSize?: Written | undefined;
   /** The page, from 1. By default 1. */
@@ -896,9 +896,9 @@ export interface CoAgentBonusesListParameters {
   /** The coin. */
   readonly coin?: Written | undefined;
   /** The earliest bonus, in milliseconds or as an instant. */
-  readonly ctimeStart?: Written | undefined;
+  readonly ctimeStart?: WrittenTime | undefined;
   /** The latest bonus, in milliseconds or as an instant. */
-  readonly ctimeEnd?: Written | undefined;
+  readonly ctimeEnd?: WrittenTime | undefined;
   /** Records on a page, at most 1000. By default 10. */
   readonly pageSize?: Written | undefined;
   /** The page, from 1. By default 1. */
@@ -939,15 +939,15 @@ export interface CoAgentBonusesListRecord {
   readonly nickname: string | null;
   readonly id: Id;
   /** 1 without a child user, 2 with one. */
-  readonly userType: number;
+  readonly userType: Known<1 | 2>;
   /** In milliseconds. */
   readonly time: number;
   /** 1 return commission, 2 divide commission. */
-  readonly bonusType: number;
+  readonly bonusType: Known<1 | 2>;
   readonly subLevel: number;
   readonly coin: string;
   /** 0 pending review, 1 settlement, 2 settled, 3 failed. */
-  readonly status: number;
+  readonly status: Known<0 | 1 | 2 | 3>;
 }
 
 /** The parameters of `agents.list` (4.21). */

@@ -8,10 +8,24 @@ import { operations } from './operations/registry.ts';
  * the interfaces agree with the schemas.
  */
 
+const IMPORTS = [
+  'AtLeastOne',
+  'Decimal',
+  'Id',
+  'Known',
+  'ListAll',
+  'OfAllPages',
+  'UnreadableRecord',
+  'Verb',
+  'Written',
+  'WrittenAmount',
+  'WrittenTime',
+];
+
 export function interfacesText(): string {
   return [
     '// Generated from the registry of operations by `npm run generate`.',
-    "import type { Decimal, Id, ListAll, UnreadableRecord, Verb, Written, WrittenAmount } from './calls.ts';",
+    `import type { ${IMPORTS.join(', ')} } from './calls.ts';`,
     methodsText(),
     ...operations.flatMap(typesOf),
   ]
@@ -44,7 +58,7 @@ function methodsOf(operation: Operation): readonly string[] {
   return [
     ...one,
     `    /** Reads all pages of \`${verb}\`, one request a page. */`,
-    `    readonly ${verb}All: ListAll<Omit<${stem}Parameters, '${paging.page}'>, ${stem}Record>;`,
+    `    readonly ${verb}All: ListAll<OfAllPages<${stem}Parameters, '${paging.page}'>, ${stem}Record>;`,
   ];
 }
 
@@ -61,14 +75,20 @@ function stemOf({ name }: Operation): string {
 }
 
 function typesOf(operation: Operation): readonly string[] {
-  const { name, section, parameters, data, record } = operation;
+  const { name, section, parameters, data, record, oneOf } = operation;
   const stem = stemOf(operation);
   const declaration = (suffix: string, about: string, type: string): string => {
     const start = type.startsWith('{') ? `interface ${stem}${suffix} ` : `type ${stem}${suffix} = `;
     return `/** ${about} \`${name}\` (${section}). */\nexport ${start}${type}${type.startsWith('{') ? '' : ';'}`;
   };
   return [
-    declaration('Parameters', 'The parameters of', typeOf(parameters)),
+    declaration(
+      'Parameters',
+      'The parameters of',
+      oneOf === undefined
+        ? typeOf(parameters)
+        : `AtLeastOne<${typeOf(parameters)}, ${oneOf.map((each) => `'${each}'`).join(' | ')}>`,
+    ),
     declaration('Data', 'The data that answers', typeOf(data, { record, name: `${stem}Record` })),
     ...(record === undefined ? [] : [declaration('Record', 'A record of', typeOf(record))]),
   ];

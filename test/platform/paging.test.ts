@@ -1,6 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import type { Platform } from '../../src/platform/client.ts';
-import type { PageProgress, Records, UnreadableRecord } from '../../src/platform/calls.ts';
+import type { Known, PageProgress, Records, UnreadableRecord } from '../../src/platform/calls.ts';
+import type { OrdersListRecord } from '../../src/platform/types.ts';
 import { client, errorOf } from './client.ts';
 import { type Received, startPlatform } from './plain-platform.ts';
 
@@ -362,6 +363,9 @@ describe('all pages', () => {
     expectTypeOf<ReturnType<Platform['orders']['listAll']>>().toExtend<
       Records<{ dealVolume: string; ctime: number } | UnreadableRecord>
     >();
+    expectTypeOf<OrdersListRecord['status']>().toEqualTypeOf<Known<0 | 1 | 2 | 3 | 4 | 5 | 6>>();
+    expectTypeOf<number>().toExtend<OrdersListRecord['status']>();
+    expectTypeOf<string>().not.toExtend<OrdersListRecord['status']>();
     expectTypeOf<ReturnType<Platform['walletAddresses']['listAll']>>().toExtend<
       Records<{ symbol: string; address: string } | UnreadableRecord>
     >();
@@ -530,6 +534,8 @@ describe('orders over more than 7 days', () => {
       pageSize: 3,
     });
     expect(await idsOf(records)).toEqual(numbers(30).map((day) => day * DAY_MS));
+    const dated = { symbol: 'btcusdt', startDate: new Date(0), endDate: new Date(30 * DAY_MS), pageSize: 3 };
+    expect(await idsOf(client(platform.url).orders.listAll(dated))).toHaveLength(30);
     expect(new Set(platform.received.map(({ parameters }) => parameters['startDate'])).size).toBe(5);
   });
 

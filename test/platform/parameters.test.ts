@@ -107,8 +107,28 @@ describe('refused before anything is sent', () => {
       'is more than 24 hours ago',
     ],
     [
+      '4.3 with a Date that is none',
+      (p) => p.orders.list({ ...ORDERS, startDate: new Date(NaN) }),
+      'startDate is an invalid Date; write milliseconds',
+    ],
+    [
+      '4.3 with a Date before the epoch',
+      (p) => p.orders.list({ ...ORDERS, startDate: new Date(-1) }),
+      'startDate is "1969-12-31T23:59:59.999Z"; write milliseconds',
+    ],
+    [
+      '4.12 with a Date, whose time zone there is not known',
+      (p) => p.coupons.list(untyped({ timeStart: new Date(NOW_MS) })),
+      "write a time of the platform's time zone like 2026-03-02 10:00:00",
+    ],
+    [
+      '4.17 with a Date for a day',
+      (p) => p.bill.list(untyped({ day: new Date(NOW_MS) })),
+      'write a day like 2026-03-02',
+    ],
+    [
       '4.5 of nobody',
-      (p) => p.deposits.list({}),
+      (p) => p.deposits.list(untyped({})),
       'none of openId, userId, mobileNumber, email is given; give one of them',
     ],
     ['4.5 with a large page', (p) => p.deposits.list({ userId: 1, pageSize: 1001 }), 'pageSize is 1001'],
@@ -131,7 +151,11 @@ describe('refused before anything is sent', () => {
       (p) => p.otherTransfers.list({ transactionScene: 's', pageSize: 1001 }),
       'pageSize is 1001',
     ],
-    ['4.11 of nobody', (p) => p.otcTrades.list({}), 'none of openId, userId, mobileNumber, email is given'],
+    [
+      '4.11 of nobody',
+      (p) => p.otcTrades.list(untyped({})),
+      'none of openId, userId, mobileNumber, email is given',
+    ],
     [
       '4.11 with many entries',
       (p) => p.otcTrades.list({ userId: 1, pageNumber: 1001 }),
@@ -148,7 +172,11 @@ describe('refused before anything is sent', () => {
       'status is 4; write one of 1, 2, 3',
     ],
     ['4.12 with blanks in the list', (p) => p.coupons.list({ uid: '1, 2' }), 'uid is "1, 2"'],
-    ['4.14 of nobody', (p) => p.assets.search({ coinSymbols: 'BTC' }), 'none of openId, userId is given'],
+    [
+      '4.14 of nobody',
+      (p) => p.assets.search(untyped({ coinSymbols: 'BTC' })),
+      'none of openId, userId is given',
+    ],
     ['4.14 without coins', (p) => p.assets.search({ userId: 1, coinSymbols: [] }), 'coinSymbols is []'],
     ['4.16 without an id', (p) => p.coupons.recover(untyped({})), 'id is missing'],
     [
@@ -238,6 +266,16 @@ describe('within the limits', () => {
       (p) => p.accounts.listChanged({ updateTime: NOW_MS - DAY_MS }),
       { updateTime: NOW_MS - DAY_MS },
     ],
+    [
+      'a Date, as a text where the specification has one,',
+      (p) => p.brokerShares.list({ ctimeStart: new Date(0), ctimeEnd: new Date(1_560_845_153_999) }),
+      { ctimeStart: '0', ctimeEnd: '1560845153999' },
+    ],
+    [
+      'a Date, as a number where the specification has one,',
+      (p) => p.accounts.listChanged({ updateTime: new Date(NOW_MS - 1) }),
+      { updateTime: NOW_MS - 1 },
+    ],
     ['the largest page', (p) => p.bill.list({ pageSize: '2000' }), { pageSize: '2000' }],
     [
       'an amount of 36 digits on both sides',
@@ -249,7 +287,7 @@ describe('within the limits', () => {
       (p) => p.deposits.list({ openId: 'o', userId: 1 }),
       { openId: 'o', userId: '1' },
     ],
-  ])('%s is sent as it was written', async (_, call, sent) => {
+  ])('%s is sent as it is meant', async (_, call, sent) => {
     const platform = await startPlatform({ data: () => 'null' });
     await call(client(platform.url)).catch(() => undefined);
     expect(platform.received.map(({ parameters }) => parameters)).toEqual([expect.objectContaining(sent)]);

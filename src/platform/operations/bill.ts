@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { day, integer, oneOf, page, pageSize, stamp } from '../parameters.ts';
-import { amount, count, id, integer as whole, list, note, record, text } from '../readings.ts';
+import { amount, count, id, known, list, note, record, text } from '../readings.ts';
 
 /** Section 2.15. */
 const billRecord = record({
@@ -9,7 +9,7 @@ const billRecord = record({
   appOrderId: text,
   payCoinSymbol: text,
   orderAmount: amount,
-  orderType: whole.describe('1 payment order, 11 transfer order.'),
+  orderType: known(1, 11).describe('1 payment order, 11 transfer order.'),
   userId: id,
   openId: note,
   createTime: text.describe("In a form and a time zone that the specification doesn't name."),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, oneOf, page, pageSize, word } from '../parameters.ts';
-import { amount, count, id, integer, list, note, record, text } from '../readings.ts';
+import { amount, count, id, integer, known, list, note, record, text } from '../readings.ts';
 
 /** Section 2.18. */
 const bonus = record({
@@ -16,12 +16,12 @@ const bonus = record({
   superUid: id,
   nickname: note,
   id,
-  userType: integer.describe('1 without a child user, 2 with one.'),
+  userType: known(1, 2).describe('1 without a child user, 2 with one.'),
   time: integer.describe('In milliseconds.'),
-  bonusType: integer.describe('1 return commission, 2 divide commission.'),
+  bonusType: known(1, 2).describe('1 return commission, 2 divide commission.'),
   subLevel: integer,
   coin: text,
-  status: integer.describe('0 pending review, 1 settlement, 2 settled, 3 failed.'),
+  status: known(0, 1, 2, 3).describe('0 pending review, 1 settlement, 2 settled, 3 failed.'),
 });
 
 export const coAgentBonuses = defineOperation({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { names, oneOf, page, pageSize, stamp, word } from '../parameters.ts';
-import { amount, count, id, integer, list, record, text } from '../readings.ts';
+import { amount, count, id, integer, known, list, record, text } from '../readings.ts';
 
 /** Section 2.11. */
 const coupon = record({
@@ -13,7 +13,7 @@ const coupon = record({
   amountSup: amount,
   amountUse: amount,
   amountBack: amount,
-  status: integer.describe('1 received, 2 to be recovered, 3 recovered.'),
+  status: known(1, 2, 3).describe('1 received, 2 to be recovered, 3 recovered.'),
   coin: text,
 });
 

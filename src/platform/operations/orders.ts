@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, page, pageSize, word } from '../parameters.ts';
-import { amount, count, integer, id, list, note, orNull, record, text } from '../readings.ts';
+import { amount, count, integer, id, known, list, note, orNull, record, text } from '../readings.ts';
 
 /** The longest range of one request (section 8): 7 days. */
 const RANGE_MS = 7 * 24 * 60 * 60 * 1000;
@@ -10,15 +10,15 @@ const RANGE_MS = 7 * 24 * 60 * 60 * 1000;
 const order = record({
   id,
   userId: id,
-  side: text.describe('BUY or SELL.'),
-  orderType: integer.describe('1 regular, 2 margin, 3 cross margin.'),
-  type: orNull(integer).describe(
+  side: text.pipe(z.string()).meta({ tsType: "Known<'BUY' | 'SELL'>" }).describe('BUY or SELL.'),
+  orderType: known(1, 2, 3).describe('1 regular, 2 margin, 3 cross margin.'),
+  type: orNull(known(1, 2, 3)).describe(
     'The entrust type: 1 limit, 2 market, 3 stop; null if the record does not have it.',
   ),
-  status: integer.describe(
+  status: known(0, 1, 2, 3, 4, 5, 6).describe(
     '0 init, 1 new, 2 filled, 3 partly filled, 4 cancelled, 5 pending cancellation, 6 expired.',
   ),
-  source: integer.describe('1 web, 2 app, 3 API. A sample has 6, which is not documented.'),
+  source: known(1, 2, 3).describe('1 web, 2 app, 3 API. A sample has 6, which is not documented.'),
   symbol: text.describe('The trading pair, such as btcusdt.'),
   showSymbol: note.describe('The name of the pair for display.'),
   price: amount.describe('The price of the order.'),

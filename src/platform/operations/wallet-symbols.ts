@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { page, pageSize, word } from '../parameters.ts';
-import { count, integer, list, record, text } from '../readings.ts';
+import { count, known, list, record, text } from '../readings.ts';
 import { walletType } from './wallet-addresses.ts';
 
 /** Section 2.8. */
@@ -27,7 +27,9 @@ export const walletSymbols = defineOperation({
     count,
     page: count,
     pageSize: count,
-    walletType: integer.describe('1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc.'),
+    walletType: known(1, 2, 3, 4).describe(
+      '1 custody, 2 wapi, 3 third-party custody provider, 4 custody mpc.',
+    ),
     list: list(mapping),
   }),
   empty: { count: '0', page: '0', pageSize: '0', walletType: '0', list: [] },

@@ -18,6 +18,21 @@ export async function mistakesOfParameters(platform: Platform): Promise<void> {
   await platform.payments.cancel({ appOrderId: 'A-1' });
   // @ts-expect-error There is no such type of order.
   await platform.bill.list({ orderType: 2 });
+  // @ts-expect-error One of openId, userId, mobileNumber and email is needed.
+  await platform.deposits.list({ pageSize: 10 });
+  // @ts-expect-error One of openId, userId, mobileNumber and email is needed.
+  platform.otcTrades.listAll({});
+  // @ts-expect-error One of openId and userId is needed, and undefined is none.
+  await platform.assets.search({ coinSymbols: 'BTC', userId: undefined });
+  await platform.assets.search({ coinSymbols: 'BTC', openId: 'o', userId: undefined });
+  platform.deposits.listAll({ email: 'a@example.com', pageSize: 10 });
+  // @ts-expect-error All pages are read.
+  platform.deposits.listAll({ userId: 1, pageNumber: 2 });
+  await platform.accounts.listChanged({ updateTime: new Date() });
+  // @ts-expect-error The time zone of this time is not documented, so a Date can't be converted.
+  await platform.coupons.list({ timeStart: new Date() });
+  // @ts-expect-error There is no such wallet.
+  await platform.walletSymbols.list({ walletType: 5 });
   // @ts-expect-error All pages are read.
   platform.bill.listAll({ pageNum: 2 });
   // @ts-expect-error This operation has no pages.
