@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type RedisServer } from '../../src/store/redis/connection.ts';
+import { createKeys } from '../../src/store/redis/keys.ts';
 import { type RedisStore, openRedisStore } from '../../src/store/redis/open.ts';
 import { eventually } from '../eventually.ts';
 import { startRedisCluster } from '../redis-cluster.ts';
@@ -53,7 +54,20 @@ describe('with the rights of docs/redis.md,', () => {
         await grant(node, [...documented.service, ...documented.operator, ...documented.cluster]);
       }
       const nodes = cluster.nodes.map(({ port }) => ({ host: '127.0.0.1', port }));
-      await decides((user) => ({ cluster: nodes, client: user }));
+      const service = await decides((user) => ({ cluster: nodes, client: user }));
+      // While a slot moves, its node redirects what has moved.
+      const { control } = createKeys('countersign').of('shop');
+      const owner = await cluster.ownerOf(control);
+      const other = cluster.nodes.find(({ port }) => port !== owner)?.port ?? owner;
+      const move = await cluster.beginMove(control, other);
+      await move.moveKeys(1000);
+      const operator = await open({ cluster: nodes, client: OPERATOR });
+      expect((await operator.entries({ source: 'shop', limit: 10 })).length).toBeGreaterThan(0);
+      // A step of several keys, some of which are new, is decided only once the slot has moved.
+      const moved = (): Promise<unknown> => service.settle(request({ subject: 'payment:moved' }));
+      await expect(moved()).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
+      await move.finish();
+      expect(await moved()).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       for (const node of cluster.nodes) expect(await denied(node)).toEqual([]);
     },
     RIG_MS,
