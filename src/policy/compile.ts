@@ -14,7 +14,7 @@ import {
   formatPath,
   formatInput,
 } from './fault.ts';
-import { parseListFile, entriesAsWritten } from './list-file.ts';
+import { linesAsWritten, parseListFile } from './list-file.ts';
 import { ADDRESS_MEMBERS } from './members.ts';
 import { judgedCalls } from './judged-calls.ts';
 import { type MovementReader, createMovementReader, uncountedMethods } from './movements.ts';
@@ -83,7 +83,7 @@ export function readPolicyFiles(
   return compileAll({ policies, assets }, faults, {
     isStored: false,
     listFile: (name) => parseListFile(name, textFile(name)),
-    listAsWritten: (name) => entriesAsWritten(name, textFile(name)),
+    listAsWritten: (name) => linesAsWritten(name, textFile(name)),
     textFile,
   });
 }

@@ -10,13 +10,7 @@ import { checkEntries } from './rules/entry.ts';
 import { type Extent, amounts, textExtent } from './region.ts';
 import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
 import { priceOf, valueAt } from './rules/price.ts';
-import {
-  type RuleContext,
-  type RuleOutcome,
-  type Validity,
-  bothValid,
-  faultOfRuleFile,
-} from './rules/rule.ts';
+import { type RuleContext, type RuleOutcome, type Validity, bothValid, compileLines } from './rules/rule.ts';
 import { compileSchedule, scheduleParameters } from './rules/schedule.ts';
 
 /** Whether a callback meets a condition. */
@@ -96,15 +90,11 @@ export const listFileShape = z.strictObject({
 export function listedIn(member: string, written: Json, context: ConditionContext): Condition | undefined {
   const read = parsed(listFileShape, written, context);
   if (read === undefined) return undefined;
-  let values: readonly string[];
-  try {
-    values = context.listFile(read.file);
-  } catch (thrown) {
-    const place = { path: ['file'], fix: 'put the file beside the policy, one value a line' };
-    return faultOfRuleFile(read.file, thrown, place, context);
-  }
-  const texts = memberTexts(member, values, ['file'], context);
-  if (!checkEntries([member], context.listAsWritten(read.file) ?? [], ['file'], context)) return undefined;
+  const place = { path: ['file'], fix: 'put the file beside the policy, one value a line' };
+  const texts = compileLines(read.file, place, context, (values, asWritten, own) => {
+    const found = memberTexts(member, values, place.path, own);
+    return found && checkEntries([member], asWritten, place.path, own) ? found : undefined;
+  });
   return texts && oneOf(member, texts);
 }
 

@@ -11,21 +11,47 @@ export function parseListFile(name: string, text: string): readonly string[] {
   return [...values].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/**
- * The unique entries of a list file as written, one a line. Blank lines and comments are skipped. A comment
- * is a `#` at the beginning of a line or after a blank, and the rest of the line. An entry that contains such
- * a `#`, or begins with `"`, is written as a JSON string. Throws LIST_INVALID if there are too many entries,
- * or one can't be read.
- */
+/** Lines of a list file that can't be read. */
+export class UnreadableLines extends CountersignError {
+  readonly lines: readonly { readonly line: number; readonly because: string }[];
+
+  constructor(name: string, lines: UnreadableLines['lines']) {
+    const messages = lines.map(({ line, because }) => `${name}:${line}: ${because}; ${QUOTED_FIX}`);
+    super('LIST_INVALID', messages.join('\n'), { file: name, lines });
+    this.lines = lines;
+  }
+}
+
+export const QUOTED_FIX = 'write a value that begins with " as a JSON string';
+/** Further faults of the same list add nothing. */
+export const LINE_FAULTS_MAX = 10;
+
+/** The entries of {@link linesAsWritten}. */
 export function entriesAsWritten(name: string, text: string): readonly string[] {
-  const values = new Set<string>();
+  return [...linesAsWritten(name, text).keys()];
+}
+
+/**
+ * The unique entries of a list file as written, one a line, with their first lines. Blank lines and comments
+ * are skipped. A comment is a `#` at the beginning of a line or after a blank, and the rest of the line. An
+ * entry that contains such a `#`, or begins with `"`, is written as a JSON string. Throws LIST_INVALID if
+ * there are too many entries, or UnreadableLines.
+ */
+export function linesAsWritten(name: string, text: string): ReadonlyMap<string, number> {
+  const values = new Map<string, number>();
+  const unreadable: { line: number; because: string }[] = [];
   for (const [index, line] of text
     .replace(/^\uFEFF/, '')
     .split('\n')
     .entries()) {
     const written = line.trim();
-    const value = written.startsWith('"') ? quoted(`${name}:${index + 1}`, written) : withoutComment(written);
-    if (value !== '') values.add(value);
+    try {
+      const value = written.startsWith('"') ? quoted(written) : withoutComment(written);
+      if (value !== '' && !values.has(value)) values.set(value, index + 1);
+    } catch (thrown) {
+      const because = `the line begins with a quotation mark and is not a JSON string: ${messageOf(thrown)}`;
+      if (unreadable.length < LINE_FAULTS_MAX) unreadable.push({ line: index + 1, because });
+    }
     if (values.size > LIST_FILE_MAX_VALUES) {
       throw new CountersignError(
         'LIST_INVALID',
@@ -34,7 +60,8 @@ export function entriesAsWritten(name: string, text: string): readonly string[] 
       );
     }
   }
-  return [...values];
+  if (unreadable.length > 0) throw new UnreadableLines(name, unreadable);
+  return values;
 }
 
 /** The line of a list file for an entry. */
@@ -46,20 +73,11 @@ function withoutComment(line: string): string {
   return (line.includes('#') ? line.replace(/(?:^|\s)#.*/s, '') : line).trim();
 }
 
-function quoted(place: string, line: string): string {
+function quoted(line: string): string {
   const [, string, rest = ''] = /^("(?:[^"\\]|\\.)*")(.*)$/.exec(line) ?? [];
-  try {
-    if (string === undefined) throw new SyntaxError('the second quotation mark is missing');
-    if (!/^(?:\s*|\s+#.*)$/.test(rest)) throw new SyntaxError('something follows the second quotation mark');
-    const value: unknown = JSON.parse(string);
-    if (typeof value === 'string') return value.trim();
-    throw new SyntaxError('it is not a text');
-  } catch (thrown) {
-    throw new CountersignError(
-      'LIST_INVALID',
-      `${place}: the line begins with a quotation mark and is not a JSON string: ` +
-        `${messageOf(thrown)}; write a value that begins with " as a JSON string`,
-      { place },
-    );
-  }
+  if (string === undefined) throw new SyntaxError('the second quotation mark is missing');
+  if (!/^(?:\s*|\s+#.*)$/.test(rest)) throw new SyntaxError('something follows the second quotation mark');
+  const value: unknown = JSON.parse(string);
+  if (typeof value === 'string') return value.trim();
+  throw new SyntaxError('it is not a text');
 }

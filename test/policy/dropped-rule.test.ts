@@ -23,7 +23,7 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
   const files = {
     isStored: false,
     listFile: () => [],
-    listAsWritten: () => [],
+    listAsWritten: () => undefined,
     textFile: () => '',
     assets: new Map(),
   };

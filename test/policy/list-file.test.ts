@@ -44,6 +44,20 @@ describe('a list file', () => {
     expect(read).toThrow(said);
   });
 
+  it('has a fault for each line that can not be read, up to ten', () => {
+    const read = (lines: readonly string[]): readonly string[] => {
+      try {
+        parseListFile('a.txt', lines.join('\n'));
+      } catch (thrown) {
+        return String(thrown).split('\n');
+      }
+      throw new Error('nothing was thrown');
+    };
+    const found = read(['"half', '1', '"one" two', '', '"other']);
+    expect(found.map((line) => /a\.txt:\d+/.exec(line)?.[0])).toEqual(['a.txt:1', 'a.txt:3', 'a.txt:5']);
+    expect(read(Array.from({ length: 50 }, () => '"half'))).toHaveLength(10);
+  });
+
   it('gives back whatever value it is given', () => {
     const value = fc
       .oneof(fc.string({ minLength: 1 }), fc.string({ unit: fc.constantFrom('#', '"', ' ', 'a', '\\') }))

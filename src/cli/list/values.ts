@@ -3,7 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import { type Asset, readAssetAddress } from '../../policy/assets.ts';
 import { wrongText } from '../../policy/asset-texts.ts';
 import { faultOfUnreadable, formatFault } from '../../policy/fault.ts';
-import { entriesAsWritten } from '../../policy/list-file.ts';
+import { linesAsWritten } from '../../policy/list-file.ts';
 import { type ReadValue, addedText, checkedName, checkedValue, removedTexts } from '../../release/lists.ts';
 import { hasMemos } from '../../values/address.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
@@ -25,14 +25,14 @@ const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEn
 /**
  * The values to add to a list. With an asset, each must begin with an address of it, and where no rule in
  * force looks into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID,
- * naming the first invalid value.
+ * naming the invalid values.
  */
 export function addedValues(
   call: Call,
   { asset, isNamed = false }: { readonly asset?: Asset | undefined; readonly isNamed?: boolean },
   read: ReadValue = readAnything,
 ): GivenValues {
-  const kept = writtenValues(call).map((value) => {
+  const kept = eachOf(writtenValues(call), (value) => {
     if (asset === undefined) return addedText(value, read);
     if (!isNamed) checkRest(value, asset);
     return addedText(value, (written) => read(withCanonicalAddress(written, asset)));
@@ -42,13 +42,10 @@ export function addedValues(
 
 /**
  * The values to remove from a list, in all of their spellings and in the form that earlier versions stored.
- * Throws USAGE or LIST_INVALID, naming the first invalid value.
+ * Throws USAGE or LIST_INVALID, naming the invalid values.
  */
 export function removedValues(call: Call, read: ReadValue = readAnything): GivenValues {
-  return givenValues(
-    call,
-    writtenValues(call).flatMap((value) => removedTexts(value, read)),
-  );
+  return givenValues(call, eachOf(writtenValues(call), (value) => removedTexts(value, read)).flat());
 }
 
 /** The list that a call names. Throws USAGE. */
@@ -61,15 +58,43 @@ function givenValues(call: Call, entries: readonly string[]): GivenValues {
   return { list: listOf(call), values: [...new Set(entries)] };
 }
 
-/** The values as they are written, trimmed. */
-function writtenValues(call: Call): readonly string[] {
+/** A value as it is written, trimmed. */
+interface Written {
+  readonly value: string;
+  /** The line of its file, with the colon that follows it. */
+  readonly place: string;
+}
+
+const FAULTS_SHOWN = 10;
+
+/** What is read of each value. Throws the faults of all of them as one error, each with its line. */
+function eachOf<T>(written: readonly Written[], read: (value: string) => T): readonly T[] {
+  const faults: CountersignError[] = [];
+  const found = written.flatMap(({ value, place }) => {
+    try {
+      return [read(checkedValue(value))];
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError)) throw thrown;
+      faults.push(new CountersignError(thrown.code, `${place}${thrown.message}`, thrown.data));
+      return [];
+    }
+  });
+  const [first] = faults;
+  if (first === undefined) return found;
+  if (faults.length === 1) throw first;
+  const shown = faults.slice(0, FAULTS_SHOWN).map(({ message }) => message);
+  const more = faults.length > FAULTS_SHOWN ? [`and ${faults.length - FAULTS_SHOWN} more`] : [];
+  throw new CountersignError(first.code, [...shown, ...more].join('\n'), first.data);
+}
+
+function writtenValues(call: Call): readonly Written[] {
   const [, ...written] = call.arguments;
   const file = call.option('file');
-  const values = [
-    ...written.map((value) => value.trim()),
-    ...(file === undefined ? [] : entriesAsWritten(file, textOf(file))),
+  const lines = file === undefined ? [] : linesAsWritten(file, textOf(file));
+  return [
+    ...written.map((value) => ({ value: value.trim(), place: '' })),
+    ...Array.from(lines, ([value, line]) => ({ value, place: `${file}:${line}: ` })),
   ];
-  return values.map(checkedValue);
 }
 
 function withCanonicalAddress(value: string, asset: Asset): string {

@@ -5,7 +5,7 @@ import { quoted } from '../../values/printable.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { textList } from '../rules/parameter.ts';
-import { type RuleContext, faultOfRuleFile } from '../rules/rule.ts';
+import { type RuleContext, compileLines } from '../rules/rule.ts';
 import type { Frame } from './inner-calls.ts';
 import { atLeastShape } from './relation.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
@@ -258,27 +258,17 @@ function compileTexts(
   }
   if (file !== undefined) {
     const at = [...path, 'file'];
-    const lines = linesOf(file, at, context);
-    const texts = lines && readTexts(lines, checked, at, context);
-    if (texts === undefined || !hasChecksums(file, checked, at, context)) return undefined;
+    const fix = 'put the file beside the policy, one value on each line';
+    const texts = compileLines(file, { path: at, fix }, context, (lines, asWritten, own) => {
+      const read = readTexts(lines, checked, at, own);
+      // The checksum of an address is in its case, which the compared lines don't have.
+      const isAddress = checked.argument.type.kind === 'address';
+      return isAddress && readTexts(asWritten, checked, at, own) === undefined ? undefined : read;
+    });
+    if (texts === undefined) return undefined;
     sets.push({ where: file, texts });
   }
   return sets;
-}
-
-function linesOf(file: string, path: Path, context: RuleContext): readonly string[] | undefined {
-  try {
-    return context.listFile(file);
-  } catch (thrown) {
-    const fix = 'put the file beside the policy, one value on each line';
-    return faultOfRuleFile(file, thrown, { path, fix }, context);
-  }
-}
-
-/** Verifies the checksums of a file's addresses as written, because the compared lines are in lower case. */
-function hasChecksums(file: string, checked: CheckedArgument, path: Path, context: RuleContext): boolean {
-  if (checked.argument.type.kind !== 'address') return true;
-  return readTexts(context.listAsWritten(file) ?? [], checked, path, context) !== undefined;
 }
 
 function readTexts(

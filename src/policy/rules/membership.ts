@@ -3,7 +3,7 @@ import type { ListClaim } from '../../claims/list.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { checkEntries, entriesOf, entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
 import { formatMember, textList } from './parameter.ts';
-import { ADDRESS_NOTE, type Check, type RuleContext, faultOfRuleFile, pass, refuse } from './rule.ts';
+import { ADDRESS_NOTE, type Check, type RuleContext, compileLines, pass, refuse } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
@@ -83,21 +83,20 @@ export function compileMembership(
     };
   }
   const path = [file === undefined ? 'values' : 'file'];
-  const texts = file === undefined ? values : fileTexts(file, context);
-  const held = texts && entriesOf(members, texts, path, context);
-  if (texts === undefined || held === undefined) return undefined;
-  const written = file === undefined ? texts : (context.listAsWritten(file) ?? []);
-  if (!checkEntries(members, written, path, context)) return undefined;
-  return membershipCheck(members, must, file ?? 'the values of the policy', held);
-}
-
-function fileTexts(file: string, context: RuleContext): readonly string[] | undefined {
-  try {
-    return context.listFile(file);
-  } catch (thrown) {
-    const fix = 'put the file beside the policy, one value a line';
-    return faultOfRuleFile(file, thrown, { path: ['file'], fix }, context);
-  }
+  const heldBy = (
+    texts: readonly string[],
+    written: readonly string[],
+    own: RuleContext,
+  ): ReadonlySet<string> | undefined => {
+    const held = entriesOf(members, texts, path, own);
+    return held && checkEntries(members, written, path, own) ? held : undefined;
+  };
+  const fix = 'put the file beside the policy, one value a line';
+  const held =
+    file === undefined
+      ? values && heldBy(values, values, context)
+      : compileLines(file, { path, fix }, context, heldBy);
+  return held && membershipCheck(members, must, file ?? 'the values of the policy', held);
 }
 
 /** `held` are the entries of the policy or its file; undefined for a list in the store. */

@@ -6,8 +6,10 @@ import type { AssetTable } from '../assets.ts';
 import type { Facts, PluginQuestion } from '../facts.ts';
 import { messageOf } from '../../errors.ts';
 import type { Json } from '../../values/canonical.ts';
+import { toComparableEntry } from '../../values/comparable.ts';
 import { NotUtf8 } from '../../values/utf8.ts';
 import type { FilePlace, Path } from '../fault.ts';
+import { LINE_FAULTS_MAX, QUOTED_FIX, UnreadableLines } from '../list-file.ts';
 import type { ValueChange } from '../value-changes.ts';
 
 /**
@@ -82,8 +84,11 @@ export interface RuleContext {
   readonly isStored: boolean;
   /** The values of a list file beside the policy. Throws, with the fix, if it can't be read. */
   readonly listFile: (name: string) => readonly string[];
-  /** The same values, as written in the file; undefined for a stored release, which doesn't keep them. */
-  readonly listAsWritten: (name: string) => readonly string[] | undefined;
+  /**
+   * The same values, as written in the file, with their lines; undefined for a stored release, which doesn't
+   * keep them.
+   */
+  readonly listAsWritten: (name: string) => ReadonlyMap<string, number> | undefined;
   /**
    * The text of another file beside the policy; it becomes part of the revision. Throws if it can't be read.
    */
@@ -106,10 +111,46 @@ export function faultOfRuleFile(
   parameter: { readonly path: Path; readonly fix: string },
   context: Pick<RuleContext, 'fault'>,
 ): undefined {
+  if (thrown instanceof UnreadableLines) {
+    for (const { line, because } of thrown.lines) context.fault(lineOf(file, line), because, QUOTED_FIX);
+    return undefined;
+  }
   return thrown instanceof NotUtf8
     ? context.fault({ file, at: thrown.at }, thrown.message, thrown.fix)
     : context.fault(parameter.path, messageOf(thrown), parameter.fix);
 }
+
+/**
+ * What the values of a list file compile to. After a fault, `compile` is called with each line alone, so that
+ * every line with a fault is reported at its place, up to a bound. It gets the comparable values, and the
+ * values as written.
+ */
+export function compileLines<T, C extends Pick<RuleContext, 'fault' | 'listFile' | 'listAsWritten'>>(
+  file: string,
+  parameter: { readonly path: Path; readonly fix: string },
+  context: C,
+  compile: (values: readonly string[], written: readonly string[], context: C) => T | undefined,
+): T | undefined {
+  let values: readonly string[];
+  let written: ReadonlyMap<string, number>;
+  try {
+    values = context.listFile(file);
+    written = context.listAsWritten(file) ?? new Map();
+  } catch (thrown) {
+    return faultOfRuleFile(file, thrown, parameter, context);
+  }
+  const compiled = compile(values, [...written.keys()], { ...context, fault: () => undefined });
+  if (compiled !== undefined) return compiled;
+  let faults = 0;
+  for (const [text, line] of written) {
+    const fault: C['fault'] = (_, message, fix) => context.fault(lineOf(file, line), message, fix);
+    const isFine = compile([toComparableEntry(text)], [text], { ...context, fault }) !== undefined;
+    if (!isFine && ++faults === LINE_FAULTS_MAX) break;
+  }
+  return faults > 0 ? undefined : compile(values, [...written.keys()], context);
+}
+
+const lineOf = (file: string, line: number): FilePlace => ({ file, at: { line, column: 1 } });
 
 /** For rules that compare or count addresses. */
 export const ADDRESS_NOTE =

@@ -16,7 +16,7 @@ import {
 } from './calendar.ts';
 import { type NumberSet, numbers } from '../region.ts';
 import { textList } from './parameter.ts';
-import { type RuleOutcome, type RuleContext, defineRule, faultOfRuleFile } from './rule.ts';
+import { type RuleOutcome, type RuleContext, defineRule, compileLines } from './rule.ts';
 
 const ZONE = 'an IANA time zone, like Europe/Berlin or UTC';
 const FILE = 'the name of a file beside the policy';
@@ -122,7 +122,7 @@ rules:
   },
 });
 
-type Context = Pick<RuleContext, 'fault' | 'warn' | 'listFile'>;
+type Context = Pick<RuleContext, 'fault' | 'warn' | 'listFile' | 'listAsWritten'>;
 
 interface CompiledSchedule {
   /** Judges an instant: it passes while the schedule is open. */
@@ -254,20 +254,17 @@ const DATES_MAX = 10_000;
 
 function holidaysOf(file: string, context: Context): OpeningHours['holidays'] | undefined {
   const fix = 'put one date a line, like 2026-12-25';
-  let dates: readonly string[];
-  try {
-    dates = context.listFile(file);
-  } catch (thrown) {
-    const place = { path: ['holidays'], fix: 'put the file beside the policy, one date a line' };
-    return faultOfRuleFile(file, thrown, place, context);
-  }
+  const place = { path: ['holidays'], fix: 'put the file beside the policy, one date a line' };
+  const dates = compileLines(file, place, context, (values, _, own) => {
+    const wrong = values.find((value) => !isDate(value));
+    if (wrong === undefined) return values;
+    return own.fault(place.path, `${file} has ${formatInput(wrong)}, which is not a date`, fix);
+  });
+  if (dates === undefined) return undefined;
   if (dates.length > DATES_MAX) {
     const remove = `remove dates in the past: at most ${DATES_MAX} are allowed`;
     return context.fault(['holidays'], `${file} has ${dates.length} dates`, remove);
   }
-  const wrong = dates.find((date) => !isDate(date));
-  if (wrong !== undefined)
-    return context.fault(['holidays'], `${file} has ${formatInput(wrong)}, which is not a date`, fix);
   if (dates.length === 0)
     return context.fault(['holidays'], `${file} has no date`, `${fix}, or leave holidays out`);
   return new Set(dates);

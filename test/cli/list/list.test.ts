@@ -258,7 +258,13 @@ describe('list add --asset', () => {
     const file = write('more.txt', `${CHECKED}\n${CHECKED.replace('5aA', '5aa')}\n`);
     const { code, err } = await run('list', 'add', '--create', 'p', '--file', file, '--asset', 'ETH');
     expect(code).toBe(2);
-    expect(err).toContain('0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed');
+    expect(err).toContain(`${file}:2: "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed" does not begin`);
+    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+    write('more.txt', `0x1\n${CHECKED}\n\nev\u200bil\n`);
+    const both = await run('list', 'add', '--create', 'p', 'a\u00a0b', '--file', file, '--asset', 'ETH');
+    expect(both.err).toMatch(
+      /"a⟨a no-break space \(U\+00A0\)⟩b".*\n.*more\.txt:1: "0x1" .*\n.*more\.txt:4: the value "ev⟨/,
+    );
     expect((await run('list', 'show', '--json')).json()).toEqual([]);
   });
 

@@ -87,6 +87,30 @@ describe('policy validate', () => {
     });
   });
 
+  it('lists all faults of a list file, each with its line', async () => {
+    const { run, write } = place();
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed';
+    const wrong = address.replace('BeAed', 'BeAeD');
+    write('policies/assets.yaml', 'assets: { ETH: { chain: evm, decimals: 18 } }\n');
+    write('policies/to.txt', `${wrong}\n# fine\n${address}\n0x12\n\n"half\n`);
+    write(
+      'policies/lists.yaml',
+      'policy: lists\ncallback: transfer\nwhen: { source: vault, symbol: ETH }\nrules:\n  - allow-list: { of: to, file: to.txt }\n',
+    );
+    const unreadable = await run('policy', 'validate');
+    expect(unreadable.code).toBe(1);
+    expect(unreadable.out).toContain('to.txt:6:1: the line begins with a quotation mark');
+    write('policies/to.txt', `${wrong}\n# fine\n${address}\n0x12\n`);
+    const { code, json } = await run('policy', 'validate', '--json');
+    expect(code).toBe(1);
+    expect(json()).toMatchObject({
+      faults: [
+        { file: 'to.txt', line: 1, message: expect.stringContaining('checksum is wrong') as string },
+        { file: 'to.txt', line: 4, message: expect.stringContaining('0x12') as string },
+      ],
+    });
+  });
+
   it('names the lists that the store must have, which it does not look at', async () => {
     const { run, write } = place();
     const before = await run('policy', 'validate', '--json');

@@ -318,7 +318,7 @@ describe('a file of addresses', () => {
   it('is at fault for one whose checksum is wrong, as the policy itself would be', () => {
     const wrong = CHECKED.replace('BeAed', 'BeAeD');
     expect(faults(using, { 'partners.txt': `${wrong}\n` })).toEqual([
-      expect.stringContaining(`calls[0].where.to.file: "${wrong}" is not an address: its checksum is wrong`),
+      expect.stringContaining(`partners.txt:1:1: "${wrong}" is not an address: its checksum is wrong`),
     ]);
   });
 });
