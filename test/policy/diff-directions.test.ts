@@ -321,7 +321,7 @@ const TRANSFERS: World = {
     fc
       .tuple(fc.constantFrom('allow-list', 'deny-list'), subset(A, B, C))
       .map(([kind, values]) => `${kind}: { of: to, values: ${list(values)} }`),
-    subset(A, B).map((values) => `member-equals: { member: to, values: ${list(values)} }`),
+    subset(A, B).map((values) => `allow-list: { of: to, values: ${list(values)} }`),
     fc.constantFrom(PASS, LOCK_OUT, LOCK_OUT),
   ),
   scope: fc

@@ -177,8 +177,8 @@ describe('rules', () => {
     ],
     [
       'one value more that a member may have',
-      'member-equals: { member: userId, values: [1] }',
-      'member-equals: { member: userId, values: [1, 2] }',
+      'allow-list: { of: userId, values: [1] }',
+      'allow-list: { of: userId, values: [1, 2] }',
       'looser',
     ],
     [

@@ -88,7 +88,7 @@ describe('whatever was added is found by the same value', () => {
           const allowed = judged(`allow-list: { of: memo, ${where} }`, callback, { lists });
           expect([denied.result.verdict, allowed.result.verdict]).toEqual(['refuse', 'pass']);
         }
-        const equals = judged(`member-equals: { member: memo, value: ${JSON.stringify(value)} }`, callback);
+        const equals = judged(`allow-list: { of: memo, values: ${JSON.stringify(value)} }`, callback);
         expect(equals.result.verdict).toBe('pass');
       }),
       RUNS,
@@ -214,7 +214,7 @@ describe('what lists already hold', () => {
 
   it('and a revision in force whose values no callback can have any more still compiles, and still denies', () => {
     const yaml = (value: string): string =>
-      `policy: one\ncallback: transfer\nrules:\n  - deny-list: { of: memo, file: a.txt }\n  - member-equals: { member: memo, values: [fine, ${value}] }\n`;
+      `policy: one\ncallback: transfer\nrules:\n  - deny-list: { of: memo, file: a.txt }\n  - allow-list: { of: memo, values: [fine, ${value}] }\n`;
     const sound = release(yaml('VALUE'), { 'a.txt': 'bad\nVALUE\n' });
     const older = compileRelease(sound.document.replaceAll('VALUE', 'zero\u200bwidth'));
     if (!older.ok) throw new Error(JSON.stringify(older.faults));

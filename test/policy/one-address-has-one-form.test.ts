@@ -205,7 +205,7 @@ describe.each(KINDS)('another spelling of the address in %s', (member) => {
     for (const symbol of symbols) {
       for (const written of spellingsOf(symbol)) {
         const pass = [
-          `member-equals: { member: ${member}, value: '${written}' }`,
+          `allow-list: { of: ${member}, values: '${written}' }`,
           `expression: { require: "${member} == '${written}'" }`,
           `expression: { require: "${member} in ['x', '${written}']" }`,
         ];
@@ -280,7 +280,7 @@ describe('a text that is not an address of the chain', () => {
     `deny-list: { of: ${member}, values: [x] }`,
     `allow-list: { of: [symbol, ${member}], list: x }`,
     `cooling-period: { of: ${member}, list: x, for: 1h }`,
-    `member-equals: { member: ${member}, value: x }`,
+    `allow-list: { of: ${member}, values: x }`,
     `expression: { require: "${member} != 'x'" }`,
     `address: { of: ${member} }`,
   ];
@@ -551,11 +551,7 @@ describe('a policy is at fault for what no callback about its assets can have', 
       '{ source: vault }',
       '"0123" is not a destination tag',
     ],
-    [
-      'member-equals: { member: memo, value: order 7 }',
-      '{ symbol: XRP }',
-      '"order 7" is not a destination tag',
-    ],
+    ['allow-list: { of: memo, values: order 7 }', '{ symbol: XRP }', '"order 7" is not a destination tag'],
     [
       `expression: { require: "to != '5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'" }`,
       '{ symbol: ETH }',

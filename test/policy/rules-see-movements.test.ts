@@ -112,7 +112,7 @@ const EACH_RULE = [
 const ADDRESS_RULES = [
   `allow-list: { of: to, values: ['${PARTNER}', '${OTHER}', '${ROUTER}'] }`,
   'deny-list: { of: to, file: blocked.txt }',
-  `member-equals: { member: to, values: ['${PARTNER}', '${OTHER}', '${ROUTER}'] }`,
+  `allow-list: { of: to, values: ['${PARTNER}', '${OTHER}', '${ROUTER}'] }`,
   'cooling-period: { of: to, list: partners, for: 1h }',
   'address: {}',
   'velocity-limit: { per: [to], window: 1h, max: 5 }',

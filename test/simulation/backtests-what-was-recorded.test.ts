@@ -46,7 +46,7 @@ rules:
   - allow-list: { of: interactive_contract, values: ['${TO}'] }
 `,
 };
-const TIGHTER = `${POLICIES['custody.yaml']}  - member-equals: { member: from, values: ['${OTHER}'] }\n`;
+const TIGHTER = `${POLICIES['custody.yaml']}  - allow-list: { of: from, values: ['${OTHER}'] }\n`;
 
 /** Numbers below a bound, the same in every run. */
 function numbers(seed: number): (below: number) => number {
@@ -228,7 +228,7 @@ describeOnBothStores(
       expect(json()).toMatchObject({
         toFailure: hit.length,
         toSuccess: 0,
-        rules: [{ change: 'SUCCESS->FAILURE', rule: 'calls/member-equals#3', callbacks: hit.length }],
+        rules: [{ change: 'SUCCESS->FAILURE', rule: 'calls/allow-list#3', callbacks: hit.length }],
       });
       expect(reportShape.parse(json()).changed.map(({ id }) => id)).toEqual(
         hit.map(({ source, id }) => `${source}/${id}`),

@@ -130,7 +130,7 @@ describe('a test of policies', () => {
   });
 
   it('has members as they come in: texts, but for a flag, and outputs as a text of JSON', () => {
-    const policies = custody('transfer', 'member-equals: { member: pending_round, value: true }');
+    const policies = custody('transfer', 'allow-list: { of: pending_round, values: true }');
     expect(run(policies, [withdraw(', pending_round: true', 'SUCCESS')])).toMatchObject({ passed: 1 });
     expect(
       run(policies, [withdraw(', pending_round: maybe', '{ verdict: FAILURE, code: MEMBER_INVALID }')]),
@@ -150,15 +150,15 @@ describe('a test of policies', () => {
   it('leaves out what a co-signer always sends: sign_prepare, and a transfer_id', () => {
     const prepares = custody(
       'transfer',
-      'member-equals: { member: type, value: sign_prepare }',
-      'member-equals: { member: transfer_id, value: 1 }',
+      'allow-list: { of: type, values: sign_prepare }',
+      'allow-list: { of: transfer_id, values: 1 }',
     );
     expect(run(prepares, [withdraw('', 'SUCCESS')])).toMatchObject({ passed: 1 });
     expect(
-      run(prepares, [withdraw(', type: sign_start', '{ verdict: FAILURE, rule: member-equals#1 }')]),
+      run(prepares, [withdraw(', type: sign_start', '{ verdict: FAILURE, rule: allow-list#1 }')]),
     ).toMatchObject({ passed: 1 });
     expect(
-      run(prepares, [withdraw(', withdraw_id: 2', '{ verdict: FAILURE, rule: member-equals#2 }')]),
+      run(prepares, [withdraw(', withdraw_id: 2', '{ verdict: FAILURE, rule: allow-list#2 }')]),
     ).toMatchObject({ passed: 1 });
   });
 

@@ -91,7 +91,7 @@ rules:
   - deny-list: { of: userId, list: ${BLOCKED.list} }
   - deny-list: { of: userId, values: ['1', '2', '3'] }
   - expression: { require: "userId != '0' && !userId.startsWith('00')" }
-  - member-equals: { member: symbol, value: USDT1742 }
+  - allow-list: { of: symbol, values: USDT1742 }
   - expression: { require: 'userId.size() < 20' }
 `,
   `policy: amounts
@@ -109,7 +109,7 @@ callback: payment
 when: { source: shop }
 rules:
   - schedule: { days: [mon, tue, wed, thu, fri, sat, sun], hours: '00:00-24:00', zone: Europe/Berlin }
-  - member-equals: { member: symbol, values: [USDT1742, BTC, ETH] }
+  - allow-list: { of: symbol, values: [USDT1742, BTC, ETH] }
   - deny-list: { of: symbol, values: [SCAM, RUG] }
   - expression: { require: "appOrderId.startsWith('order-')" }
   - amount-limit: { max: 12000 }

@@ -10,7 +10,6 @@ import { expectedOrder } from './expected-order.ts';
 import { expression } from './expression.ts';
 import { firstUseLimit } from './first-use-limit.ts';
 import { lockOut } from './lock-out.ts';
-import { memberEquals } from './member-equals.ts';
 import { memoRequired } from './memo-required.ts';
 import { ownModule } from './module.ts';
 import { outputs } from './outputs.ts';
@@ -37,7 +36,6 @@ export const rules: readonly Rule[] = [
   allowList,
   denyList,
   coolingPeriod,
-  memberEquals,
   address,
   contractCalls,
   memoRequired,

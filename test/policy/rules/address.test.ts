@@ -102,7 +102,7 @@ describe('address', () => {
   });
 
   it('refuses everything where there is no asset table', () => {
-    expect(judged('address: {}', transfer({ symbol: 'KAS' })).result).toMatchObject({ verdict: 'refuse' });
+    expect(judged('address: {}', transfer({ symbol: 'NEW' })).result).toMatchObject({ verdict: 'refuse' });
   });
 
   it('tells of ten symbols that the table does not have, however many there are', () => {

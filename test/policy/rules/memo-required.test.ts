@@ -41,7 +41,7 @@ describe('memo-required', () => {
   });
 
   it('refuses everything where there is no asset table and it names no assets', () => {
-    expect(judged('memo-required: {}', transfer({ symbol: 'KAS', memo: '1' })).result).toMatchObject({
+    expect(judged('memo-required: {}', transfer({ symbol: 'NEW', memo: '1' })).result).toMatchObject({
       verdict: 'refuse',
     });
     expect(judged('memo-required: { assets: EOS }', transfer()).result).toMatchObject({ verdict: 'pass' });
