@@ -204,5 +204,5 @@ it('a withdrawal with outputs has their sum as its amount, and the first one as 
   const { run, asked } = await steered();
   await run('withdraw', '--symbol', 'BTC', '--outputs', 'A=0.01,B=0.02');
   await run('poll');
-  expect(asked[0]).toMatchObject({ to: 'A', amount: '0.03' });
+  expect(asked[0]).toMatchObject({ to: 'A', amount: 0.03 });
 });
