@@ -63,6 +63,7 @@ function check(task: Extract<Task, { task: 'check' }>): Promise<unknown> {
   const sources = settings.sources.map(({ name }) => name);
   return withStore(settings, (store) =>
     checkCandidate(task, {
+      outputs: settings.public.limits.outputs,
       settingsWarnings: (release) => policyWarnings(settings, release),
       listFaults: async (release) =>
         (await unmatchedInStore(settings, store, release)).map((each) => `${unmatchedText(each)}.`),

@@ -14,6 +14,8 @@ import { type CandidateFile, type CheckRequest, type Checked, isTestFile } from 
 const YAML_FILE = /\.ya?ml$/i;
 
 export interface CandidateContext {
+  /** `public.limits.outputs`. */
+  readonly outputs: number;
   readonly settingsWarnings: (release: Release) => readonly string[];
   readonly listFaults: (release: Release) => Promise<readonly string[]>;
   readonly diffFrom: (release: Release) => Promise<PushDiff | string>;
@@ -25,7 +27,7 @@ export interface CandidateContext {
  */
 export async function checkCandidate(
   { files, inForce, document }: Omit<CheckRequest, 'by'>,
-  { settingsWarnings, listFaults, diffFrom }: CandidateContext,
+  { outputs, settingsWarnings, listFaults, diffFrom }: CandidateContext,
 ): Promise<Checked> {
   const policyFiles = files.filter((file) => YAML_FILE.test(file.name) && !isTestFile(file));
   const compiled: CompileResult = compileForPush(
@@ -41,7 +43,7 @@ export async function checkCandidate(
     return { valid: false, faults: faults.map(({ message }) => message).join('\n') };
   }
   const { release } = compiled;
-  const report = runTests(release, tests.tests);
+  const report = runTests(release, tests.tests, { outputs });
   const count = tests.tests.length;
   return {
     valid: true,

@@ -1,5 +1,5 @@
 import { pluginQuestionsOf } from '../policy/evaluate.ts';
-import { type Callback, type Verdict, subjectOf } from '../callback/callback.ts';
+import { type Callback, type ParseBounds, type Verdict, subjectOf } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { type RuleExplanation, type RuleReport, wasChecked } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
@@ -48,16 +48,22 @@ export interface Found {
   readonly because: string;
 }
 
+interface TestOptions {
+  readonly progress?: (done: number) => void;
+  /** `public.limits.outputs`. Tests without settings have the default of that setting. */
+  readonly outputs?: number | undefined;
+}
+
 /** Runs tests against a release. Each test has its own store. */
 export function runTests(
   release: Release,
   tests: readonly PolicyTest[],
-  progress: (done: number) => void = () => undefined,
+  { progress = () => undefined, outputs = 200 }: TestOptions = {},
 ): TestReport {
   const coverage = createCoverage(release);
   const results: TestResult[] = [];
   for (const test of tests) {
-    const result = runTest(release, test);
+    const result = runTest(release, test, { outputs });
     for (const { rules } of result.callbacks) coverage.add(rules);
     results.push(result);
     progress(results.length);
@@ -66,14 +72,18 @@ export function runTests(
   return { passed, failed: results.length - passed, tests: results, coverage: coverage.report() };
 }
 
-function runTest(release: Release, { file, line, name, nowMs, given, callbacks }: PolicyTest): TestResult {
+function runTest(
+  release: Release,
+  { file, line, name, nowMs, given, callbacks }: PolicyTest,
+  bounds: ParseBounds,
+): TestResult {
   const store = openSimulationStore('memory');
   try {
     prepareStore(store, release, given, nowMs);
     let atMs = nowMs;
     const results = callbacks.map((callback) => {
       atMs += callback.afterMs;
-      return runCallback({ store, release, given }, callback, atMs);
+      return runCallback({ store, release, given, bounds }, callback, atMs);
     });
     const passed = results.every(({ differences }) => differences.length === 0);
     return { file, line, test: name, passed, callbacks: results };
@@ -103,11 +113,12 @@ interface TestRun {
   readonly store: SimulationStore;
   readonly release: Release;
   readonly given: GivenState;
+  readonly bounds: ParseBounds;
 }
 
 function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackResult {
   const { line, source, kind, members, scheme, expect: expected } = test;
-  const parsed = callbackKinds[kind].parse(members, source);
+  const parsed = callbackKinds[kind].parse(members, source, run.bounds);
   if (!parsed.ok) {
     const { code, because } = parsed;
     const found: Found = { verdict: 'FAILURE', code, rule: undefined, values: {}, because };

@@ -1,9 +1,12 @@
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
 import { type CallbackResult, type TestReport, runTests } from '../../src/simulation/run-tests.ts';
+import { loadSettings } from '../../src/settings/load.ts';
+import { place } from '../cli/terminal.ts';
 import { A, B, release } from '../policy/callbacks.ts';
 
 function testsOf(yaml: string): readonly PolicyTest[] {
@@ -145,6 +148,20 @@ describe('a test of policies', () => {
     expect(run(listed, [withdraw(wrong, '{ verdict: FAILURE, code: OUTPUTS_INVALID }')])).toMatchObject({
       passed: 1,
     });
+  });
+
+  it('takes as many outputs as the service', () => {
+    const listed = custody('transfer', `allow-list: { of: to, values: ['${A}'] }`);
+    const outputs = (count: number): string =>
+      `, outputs: [${Array.from({ length: count }, () => `{ address_to: ${A}, amount: ${1.5 / count} }`).join(', ')}]`;
+    const settings = loadSettings({ file: join(place().folder, 'settings.yaml'), env: {} });
+    expect(settings.public.limits.outputs).toBe(200);
+    expect(run(listed, [withdraw(outputs(200), 'SUCCESS')])).toMatchObject({ passed: 1 });
+    const many = withdraw(outputs(250), '{ verdict: FAILURE, code: TOO_MANY_OUTPUTS }');
+    expect(run(listed, [many])).toMatchObject({ passed: 1 });
+    const three = `tests:\n  - { test: it, now: 2026-03-02T10:00:00Z, callbacks: [${withdraw(outputs(3), 'SUCCESS')}] }`;
+    expect(runTests(listed, testsOf(three), { outputs: 3 })).toMatchObject({ passed: 1 });
+    expect(runTests(listed, testsOf(three), { outputs: 2 })).toMatchObject({ passed: 0 });
   });
 
   it('leaves out what a co-signer always sends: sign_prepare, and a transfer_id', () => {

@@ -167,7 +167,10 @@ async function isConfirmed(session: Session, diff: PushDiff | string): Promise<b
 
 async function runPolicyTests(session: Session, release: Release, directory: string): Promise<TestReport> {
   const tests = await readTests(directory);
-  const report = runTests(release, tests, (done) => session.progress(`${done} of ${tests.length} tests`));
+  const report = runTests(release, tests, {
+    outputs: session.settings().public.limits.outputs,
+    progress: (done) => session.progress(`${done} of ${tests.length} tests`),
+  });
   session.progress('');
   return report;
 }

@@ -32,8 +32,12 @@ export const policyTest: CommandRow = {
     const [directory = session.settings().policies.directory] = call.arguments;
     const release = await readPolicyDirectory(directory);
     const tests = chosenTests(await readTests(directory), only);
-    const report = runTests(release, tests, (done) => {
-      if (done % PROGRESS_EVERY === 0) session.progress(`${done} of ${tests.length} tests`);
+    const report = runTests(release, tests, {
+      // A given directory needs no settings.
+      outputs: call.arguments.length === 0 ? session.settings().public.limits.outputs : undefined,
+      progress: (done) => {
+        if (done % PROGRESS_EVERY === 0) session.progress(`${done} of ${tests.length} tests`);
+      },
     });
     session.progress('');
     if (tests.length === 0) {
