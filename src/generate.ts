@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { generatedOpenApiFiles } from './openapi/generated.ts';
 import { generatedPlatformFiles } from './platform/generated.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
 import { examplesPage } from './release/examples.ts';
@@ -14,7 +13,6 @@ for (const [path, content] of [
   ...generatedSettingsFiles(),
   ...generatedPolicyFiles(),
   ...generatedPlatformFiles(),
-  ...generatedOpenApiFiles(),
   await examplesPage(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });

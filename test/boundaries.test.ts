@@ -17,7 +17,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   journal: ['store', 'claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['store', 'claims', 'values', 'errors'],
   sandbox: ['values', 'errors'],
-  openapi: ['platform', 'sandbox', 'compose', 'http', 'policy', 'callback', 'settings', 'values', 'errors'],
+  openapi: ['platform', 'sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],
@@ -96,7 +96,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   main: ['cli'],
-  generate: ['openapi', 'platform', 'policy', 'release', 'settings'],
+  generate: ['platform', 'policy', 'release', 'settings'],
 };
 
 /** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */

@@ -9,9 +9,9 @@ import { fixtures } from '../platform/fixtures.ts';
 import { startPlatform } from '../platform/plain-platform.ts';
 import { APP_KEY, flat, keysOf, openAnswer, startTestSandbox } from '../sandbox/sandbox.ts';
 import { decrypt } from '../../src/sandbox/signing.ts';
-import { createValidators, mediaTypesOf, pointerOf, readDocument } from './validators.ts';
+import { createValidators, documents, mediaTypesOf, pointerOf } from './validators.ts';
 
-const document = readDocument('platform');
+const document = documents.platform;
 const faultsOf = createValidators(document);
 const DEMO = 'config/demo';
 const demo = keysOf(DEMO);

@@ -26,9 +26,9 @@ import {
   web3,
 } from '../service.ts';
 import { settingsOfFile } from '../settings/written.ts';
-import { createValidators, mediaTypesOf, operationsOf, pointerOf, readDocument } from './validators.ts';
+import { createValidators, documents, mediaTypesOf, operationsOf, pointerOf } from './validators.ts';
 
-const document = readDocument('service');
+const document = documents.service;
 const faultsOf = createValidators(document);
 const TOKEN = 'ops-token-of-the-tests';
 const OPS = { port: '0', token: { env: 'OPS_TOKEN' }, releases: 'true' };

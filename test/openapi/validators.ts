@@ -1,5 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { readFileSync } from 'node:fs';
+import { callbackUrls } from '../../src/compose/urls.ts';
+import { platformDocument } from '../../src/openapi/platform.ts';
+import { serviceDocument } from '../../src/openapi/service.ts';
+import { source } from '../../src/settings/sources.ts';
 
 /** What is wrong with a value; empty if it is valid. */
 export type Faults = readonly string[];
@@ -26,8 +29,16 @@ export interface OpenApiContent {
   >;
 }
 
-export function readDocument(name: string): OpenApiDocument {
-  return JSON.parse(readFileSync(`docs/openapi/${name}.json`, 'utf8')) as OpenApiDocument;
+const cosigner = source.parse({ name: 'cosigner', callback: 'cosigner', authenticate: ['none'] });
+
+/** The documents as they are printed; that of the service has the default paths. */
+export const documents = {
+  platform: printed(platformDocument()),
+  service: printed(serviceDocument(callbackUrls([cosigner]))),
+};
+
+function printed(document: object): OpenApiDocument {
+  return JSON.parse(JSON.stringify(document)) as OpenApiDocument;
 }
 
 /**

@@ -5,7 +5,7 @@ import { operations } from '../../src/platform/operations/registry.ts';
 import { request } from '../../src/platform/request.ts';
 import { FAULTS, readFaults } from '../../src/sandbox/faults.ts';
 import { decrypt } from '../../src/sandbox/signing.ts';
-import { createValidators, pointerOf, readDocument } from '../openapi/validators.ts';
+import { createValidators, documents, pointerOf } from '../openapi/validators.ts';
 import { parametersOf } from '../sandbox/calls.ts';
 import { configOf } from '../sandbox/merchant.ts';
 import {
@@ -19,9 +19,9 @@ import {
   usersOf,
 } from '../sandbox/sandbox.ts';
 
-const document = readDocument('platform');
+const document = documents.platform;
 const faultsOf = createValidators(document);
-const faultsOfCallback = createValidators(readDocument('service'));
+const faultsOfCallback = createValidators(documents.service);
 const parts = { ...systemParts, clock: () => NOW_MS };
 
 type Body = Readonly<Record<string, unknown>>;
