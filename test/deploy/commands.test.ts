@@ -1,20 +1,17 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { commandsFor } from '../../src/cli/commands.ts';
-import { fencedLines, textOf } from './documents.ts';
+import { ROOT, fencedLines, textOf } from './documents.ts';
 
 /** Longer words first: `reconcile close` before `reconcile`. */
 const commands = (await commandsFor([])).toSorted((a, b) => b.path.length - a.path.length);
 
 const DOCUMENTS = [
-  'docs/runbook.md',
-  'docs/deploy.md',
-  'docs/security.md',
-  'docs/redis.md',
-  'docs/callbacks.md',
-  'docs/platform.md',
-  'docs/reconcile.md',
-  'docs/sandbox.md',
+  ...readdirSync(join(ROOT, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
   'compose.yaml',
   'deploy/kubernetes/operator.yaml',
 ];

@@ -1,14 +1,14 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ROOT, textOf } from './documents.ts';
 
 const DOCUMENTS = [
-  'docs/deploy.md',
-  'docs/runbook.md',
-  'docs/security.md',
-  'docs/redis.md',
-  'docs/callbacks.md',
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.md'))
+    .map((path) => join('docs', path)),
 ];
 
 /** The anchors that a Markdown file gives its headings. */
