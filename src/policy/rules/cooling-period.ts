@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
 import { membershipParameters } from './membership.ts';
 import { durationText, formatMember } from './parameter.ts';
-import { ADDRESS_NOTE, defineRule, refuse } from './rule.ts';
+import { ADDRESS_NOTE, NEW_VALUES_NOTE, defineRule, refuse } from './rule.ts';
 
 export const coolingPeriod = defineRule({
   name: 'cooling-period',
@@ -10,13 +10,11 @@ export const coolingPeriod = defineRule({
   notes: [
     'This is an allow-list whose entries count only some time after they were added. In that ' +
       'time, others can notice a wrong entry.',
-    'If you add an entry that is on the list, its time stays. If you remove it and add it ' +
-      'again, its time starts again.',
+    NEW_VALUES_NOTE,
     'A callback is refused if it lacks one of the members, or if the source has no such list.',
     'A withdrawal to several addresses passes only if all of them have been on the list for that time.',
     'With several members, an entry has their texts in that order with one blank between them, ' +
       'as in allow-list.',
-    'If a list holds several spellings of an address, the first that was added counts.',
     ADDRESS_NOTE,
     'A refusal is not final: each repeat is decided again, and passes once the entry is old enough.',
   ],

@@ -15,7 +15,7 @@ import {
 } from './counting.ts';
 import { entriesToLookUp, entryMembers } from './entry.ts';
 import { formatMember, textList, wholeNumberText } from './parameter.ts';
-import { type RuleOutcome, defineRule, refuse } from './rule.ts';
+import { NEW_VALUES_NOTE, type RuleOutcome, defineRule, refuse } from './rule.ts';
 
 const NAME = 'distinct-limit';
 const MAX = `a whole number from 1 to ${DISTINCT_MAX}`;
@@ -29,13 +29,7 @@ export const distinctLimit = defineRule({
     'The number includes this callback. A value that the window counts already takes no more room. It counts ' +
       'until a window has passed since its last approval.',
     'A withdrawal to several addresses counts each of them. All are approved, or none.',
-    'With `only: new`, a value counts only if it was never approved before. For the order or request that had it ' +
-      'first, it stays new, and each approval of it counts anew. For all others it is known, and always passes.',
-    'A value is known for this policy, `of` and `per`, whatever the window. If you change one of these, all values ' +
-      'are new again. Approvals from before the rule was in force do not count, so use `mode: observe` for some ' +
-      'time first: values become known there as well.',
-    'A value is forgotten when nothing was approved for it during the retention of subjects (400 days by ' +
-      'default).',
+    NEW_VALUES_NOTE,
     'A callback that lacks one of the members in `of` is refused.',
     'Windows are exact to the millisecond.',
     ...countingNotes.filter((note) => note !== PARTS_NOTE),

@@ -19,7 +19,7 @@ import {
   formatMember,
   warnOfUnusedSymbols,
 } from './parameter.ts';
-import { ADDRESS_NOTE, type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
+import { ADDRESS_NOTE, NEW_VALUES_NOTE, type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
 
 const NAME = 'first-use-limit';
 
@@ -27,15 +27,8 @@ export const firstUseLimit = defineRule({
   name: NAME,
   summary: 'A callback for an unknown value of a member, such as a new address, must not exceed a maximum.',
   notes: [
-    'A value becomes known when the duration `for` has passed since its first approval. Until then, ' +
-      'each callback is judged alone: the maximum is not a sum. Add a window-limit for a sum.',
-    'Without `for`, a value is known at once: a large payment can follow right after a small one.',
-    'A value is known for this policy, rule, symbol and these members. If you change the name ' +
-      'of the policy or `of`, all values are unknown again. Approvals from before the rule was ' +
-      'in force do not count.',
-    'A value is forgotten when nothing was approved for it during the retention of subjects ' +
-      '(400 days by default).',
-    'In `mode: observe`, values become known as well.',
+    NEW_VALUES_NOTE,
+    'Each callback is judged alone: the maximum is not a sum. Add a window-limit for a sum.',
     'For a withdrawal to several addresses, each address is judged by its own amount if `to` ' +
       'is among the members, otherwise the total counts. All must pass.',
     'An unlimited amount (`-1` in a web3 callback) is refused. The amount of a web3 callback ' +

@@ -158,6 +158,10 @@ export const ADDRESS_NOTE =
   'text that is not an address of the chain is refused. For an asset that is not in the table or has the chain ' +
   '`text`, see [Addresses](../rules.md#addresses).';
 
+/** For rules that treat a new value in another way than a known one. */
+export const NEW_VALUES_NOTE =
+  'When a value is new, and what makes it new again: see [new-values.md](../new-values.md).';
+
 /** A compiled rule, and its declarations. */
 export interface Check {
   readonly evaluate: (callback: Callback, facts: Facts) => RuleOutcome;
