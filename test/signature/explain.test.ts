@@ -133,7 +133,8 @@ describe('signature explain', () => {
     });
     expect(explain(signer.sign(membersOf(payment), 0), envelopeBy('PLATFORM', 'STRANGER'))).toMatchObject({
       tried: [{ ok: false, code: 'ENVELOPE_UNDECIPHERABLE' }],
-      next: expect.stringContaining("can't be decrypted"),
+      // One in 245 decrypts to random bytes that are a text, for which the advice differs.
+      next: expect.stringMatching(/can't be decrypted|is not what the platform key signed/),
     });
   });
 
