@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Which folders of src a folder may import. Dependencies point one way; CONTRIBUTING draws it. */
+/** Which folders of src a folder may import. Imports point one way; docs/architecture.md draws it. */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   values: ['errors'],
