@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
 import { type Browser, type BrowserContextOptions, type Page, chromium } from 'playwright-core';
@@ -84,24 +85,42 @@ export const LOOKS = [
   { name: 'phone', colorScheme: 'light', width: 390 },
 ] as const;
 
-const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
 /** `npm run screenshots` sets it. */
 const draws = process.env['COUNTERSIGN_SCREENSHOTS'] === '1';
+const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
 
 /** The rest of a longer page looks like what is above it. */
 const DRAWN_HEIGHT = 2000;
 
-/** Pages that are also drawn in the dark. */
-const MAIN = new Set(['now', 'decisions', 'decision', 'limits', 'try', 'policies', 'journal']);
+/** The pages that docs/console.md shows. */
+const DRAWN = new Set([
+  'now',
+  'decisions',
+  'decision',
+  'limits',
+  'try',
+  'policies',
+  'checked',
+  'backtest',
+  'list',
+  'orders',
+  'prices',
+  'journal',
+]);
 
 /** Draws a page for docs/console, if pages are to be drawn. */
 export async function draw(page: Page, name: string, kind: (typeof LOOKS)[number]['name']): Promise<void> {
-  if (!draws || (kind === 'dark' && !MAIN.has(name))) return;
+  if (!draws || kind !== 'light' || !DRAWN.has(name)) return;
   const { width = 0 } = page.viewportSize() ?? {};
-  const height = Number(await page.evaluate('document.documentElement.scrollHeight'));
-  await page.screenshot({
-    path: join(SCREENSHOTS, `${name}-${kind}.png`),
-    fullPage: true,
-    clip: { x: 0, y: 0, width, height: Math.min(height, DRAWN_HEIGHT) },
+  const pageHeight = Number(await page.evaluate('document.documentElement.scrollHeight'));
+  const height = Math.min(pageHeight, DRAWN_HEIGHT);
+  const devtools = await page.context().newCDPSession(page);
+  // The screenshots of Playwright are PNG or JPEG, which are several times larger.
+  const { data } = await devtools.send('Page.captureScreenshot', {
+    format: 'webp',
+    quality: 80,
+    clip: { x: 0, y: 0, width, height, scale: 1 },
+    captureBeyondViewport: true,
   });
+  writeFileSync(join(SCREENSHOTS, `${name}.webp`), data, 'base64');
 }

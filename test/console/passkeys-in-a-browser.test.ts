@@ -6,7 +6,7 @@ import { systemClock } from '../../src/values/clock.ts';
 import { nextPort, onNextPort } from '../ports.ts';
 import { type TestService, startTestService } from '../service.ts';
 import { placeIn } from '../cli/terminal.ts';
-import { LOOKS, type Look, barriers, draw, isTooWide, look, startBrowser } from './browser.ts';
+import { LOOKS, type Look, barriers, isTooWide, look, startBrowser } from './browser.ts';
 
 describe('with passkeys', () => {
   let service: TestService;
@@ -78,7 +78,7 @@ describe('with passkeys', () => {
     await close();
   });
 
-  it.each(LOOKS)('the ways in have no barrier, and fit: $name', async ({ name: kind, ...how }) => {
+  it.each(LOOKS)('the ways in have no barrier, and fit: $name', async ({ name: _name, ...how }) => {
     const { page, close } = await look(browser, how);
     const ways = [
       ['sign-in', `${origin}/console/`],
@@ -86,7 +86,6 @@ describe('with passkeys', () => {
     ] as const;
     for (const [name, url] of ways) {
       await page.goto(url);
-      await draw(page, name, kind);
       expect([name, await barriers(page), await isTooWide(page)]).toEqual([name, [], false]);
     }
     await close();
