@@ -1,4 +1,4 @@
-import { type SettingKey, settingKeys, settingsJsonSchema, variableOf } from './keys.ts';
+import { type SettingKey, settingKeys, settingsJsonSchema } from './keys.ts';
 
 /**
  * The checked-in files that are generated from the schema of the settings: path from the root, and content.
@@ -7,8 +7,15 @@ export function generatedSettingsFiles(): readonly (readonly [path: string, cont
   return [
     ['config/schemas/settings.schema.json', `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`],
     ['config/countersign.example.yaml', settingsExample()],
-    ['docs/settings.md', [INTRODUCTION, ...settingKeys().map(referenceEntry)].join('\n\n') + '\n'],
+    ['docs/settings.md', settingsReference()],
   ];
+}
+
+/** A table for each section; `<n>` in a variable is the number of an element. */
+function settingsReference(): string {
+  const keys = settingKeys();
+  const sections = keys.filter(({ path }) => path.length === 1).map((top) => referenceSection(top, keys));
+  return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
 }
 
 const INTRODUCTION = `# Settings
@@ -36,25 +43,32 @@ settings file (\`/dev/null\`), and on the command line, they are resolved agains
 **Faults** are reported all at once, each with its place and its fix. The service does not start with a
 fault.`;
 
-function referenceEntry(key: SettingKey): string {
-  const facts = [`${capitalized(key.types.join(', or '))}.`, defaultOf(key)];
-  if (key.variable !== undefined) facts.push(`Variable \`${variableOf(key.path)}\`.`);
-  const title = `${key.path.length === 1 ? '##' : '###'} \`${key.path.join('.').replaceAll('.*', '[n]')}\``;
-  const paragraphs = [key.description, facts.filter((fact) => fact !== '').join(' ')];
-  const filled = paragraphs.filter((paragraph) => paragraph !== '');
-  return [title, ...filled.map((paragraph) => wrapped(paragraph, WIDTH).join('\n'))].join('\n\n');
+/** A name at the top, with a table of what is below it. */
+function referenceSection(top: SettingKey, keys: readonly SettingKey[]): string {
+  const [name = ''] = top.path;
+  const isSection = top.types.join() === 'a section';
+  const rows = keys.filter((key) => key.path[0] === name && !(isSection && key === top));
+  const table = [TABLE_HEAD, ...rows.map(referenceRow)].join('\n');
+  const introduction = isSection ? wrapped(top.description, WIDTH).join('\n') : '';
+  return [`## \`${name}\``, introduction, table].filter((part) => part !== '').join('\n\n');
 }
 
-function defaultOf(key: SettingKey): string {
-  return key.default === undefined ? '' : `Default: \`${valueText(key.default)}\`.`;
+const TABLE_HEAD = `| setting | type | default | variable | meaning |
+| --- | --- | --- | --- | --- |`;
+
+function referenceRow({ path, types, default: value, variable, description }: SettingKey): string {
+  const cells = [
+    `\`${path.join('.').replaceAll('.*', '[n]')}\``,
+    types.join(', or '),
+    value === undefined ? '' : `\`${valueText(value)}\``,
+    variable === undefined ? '' : `\`${variable}\``,
+    description,
+  ];
+  return `| ${cells.map((cell) => cell.replaceAll('|', String.raw`\|`)).join(' | ')} |`;
 }
 
 function valueText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
 /** Every setting at its default, those without a default as comments, and each form of a source. */
