@@ -9,8 +9,6 @@ export const claimMembers = {
    * False for a rule in `mode: observe`: the claim is checked, reserved and reported, and refuses nothing.
    */
   decides: z.boolean().default(true),
-  /** True if the policy says `refusals: final`: a refusal by this claim is permanent. */
-  final: z.boolean().default(false),
   /**
    * True if a refusal by this claim depends on something that changes without a push, other than a list in
    * the store. After a refusal by such claims alone, a repeat is decided again. For lists, the store compares

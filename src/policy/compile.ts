@@ -266,7 +266,7 @@ export function compilePolicy(
   problems: Problem[],
   { doubts = [], placeOf = () => undefined }: Partial<Pick<PolicyParts, 'doubts' | 'placeOf'>> = {},
 ): CompiledPolicy {
-  const { name, callback, final, movements } = document;
+  const { name, callback, movements } = document;
   const given = { ...files, kind: callback, movements, problems, doubts, when: ALWAYS.texts, placeOf };
   const when = compileWhen(document.when, ['when'], given);
   const policy: PolicyParts = { ...given, name, counters: new Map(), rules: [] };
@@ -283,7 +283,7 @@ export function compilePolicy(
     .filter((entry) => entry !== undefined);
   const { rules } = policy;
   const reader = movements && movementReader(entries, policy);
-  return { name, callback, when, final, entries, rules, ...(reader && { movements: reader }) };
+  return { name, callback, when, entries, rules, ...(reader && { movements: reader }) };
 }
 
 /** Reads what transactions move, as far as the asset table and the rules of the policy know it. */

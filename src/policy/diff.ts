@@ -275,12 +275,9 @@ function scopesIn(
   return [judging.find((each) => each.name === name), judging.filter((each) => each.name !== name)];
 }
 
-const directionOfMember: DirectionOf = (name, _, after) => {
-  // The direction of what the policy judges includes its kind of callback.
-  if (name === 'description' || name === 'callback') return undefined;
-  // A refusal that is not final can be decided again.
-  return name === 'refusals' ? (after === 'final' ? 'stricter' : 'looser') : 'unclear';
-};
+/** The direction of what the policy judges includes its kind of callback. */
+const directionOfMember: DirectionOf = (name) =>
+  name === 'description' || name === 'callback' ? undefined : 'unclear';
 
 /**
  * The rules whose counter is new, with the counter, if the counter of another rule of their kind is gone:

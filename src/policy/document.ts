@@ -45,10 +45,6 @@ export const policyShape = z.strictObject({
       'The callbacks that the policy applies to: conditions, all of which must be met. The default is every ' +
         'callback of the kind.',
     ),
-  refusals: z
-    .literal('final', { error: 'final, or leave it out' })
-    .optional()
-    .describe('`final`: a refusal by this policy is never decided again.'),
   movements: z
     .unknown()
     .optional()
@@ -68,7 +64,6 @@ export interface PolicyDocument {
   readonly name: string;
   readonly callback: Kind;
   readonly when: Json | undefined;
-  readonly final: boolean;
   /** Whether its rules see movements. */
   readonly movements: 'count' | undefined;
   readonly rules: readonly EntryDocument[];
@@ -121,7 +116,6 @@ export function readPolicy(written: Json, problems: Problem[]): PolicyDocument |
     name: typeof written['policy'] === 'string' ? written['policy'] : '',
     callback: kind,
     when: written['when'],
-    final: written['refusals'] === 'final',
     movements: readMovements(written['movements'], kind, problems),
     rules,
   };

@@ -242,7 +242,7 @@ function resultOf(
 }
 
 /** The rule result that a claim belongs to, and how its refusal counts. */
-type ClaimEffect = Pick<Claim, 'result' | 'decides' | 'final' | 'afresh'> & { readonly failed: boolean };
+type ClaimEffect = Pick<Claim, 'result' | 'decides' | 'afresh'> & { readonly failed: boolean };
 
 class ProposalBuilder {
   readonly #revision: string;
@@ -262,7 +262,6 @@ class ProposalBuilder {
   #usedPriceVersion = 0;
   readonly #priceVersion: number;
   #refuses = false;
-  #finalBy: number | undefined;
   #lastingBy: number | undefined;
   /** Whether all that refuses has failed. */
   #failed = true;
@@ -306,7 +305,6 @@ class ProposalBuilder {
 
   /** Adds the result of a rule, and returns its index. */
   add(named: Named, outcome: RuleOutcome, position: Position): number {
-    const { policy, isChoice } = position;
     const result = this.#results.length;
     const { verdict } = outcome;
     const failed = outcome.failed === true || position.failed;
@@ -314,31 +312,30 @@ class ProposalBuilder {
     this.#noteUse(outcome);
     this.#varies ||= outcome.afresh === true && verdict !== 'claim';
     const afresh = outcome.afresh === true || position.changes;
-    if (isChoice) this.#outcomes.set(result, { ...outcome, afresh, failed });
-    else if (verdict === 'refuse') this.#decide(result, afresh, failed, policy);
+    if (position.isChoice) this.#outcomes.set(result, { ...outcome, afresh, failed });
+    else if (verdict === 'refuse') this.#decide(result, afresh, failed);
     else if (verdict === 'claim') {
       const decides = named.mode === 'enforce';
-      this.#claim(outcome, { result, decides, final: policy.final, afresh, failed });
+      this.#claim(outcome, { result, decides, afresh, failed });
     }
     return result;
   }
 
-  #decide(result: number, afresh: boolean, failed: boolean, { final }: CompiledPolicy): void {
+  #decide(result: number, afresh: boolean, failed: boolean): void {
     const { mode, verdict } = this.#results[result] ?? {};
     if (mode !== 'enforce' || verdict !== 'refuse') return;
     this.#refuses = true;
-    if (final) this.#finalBy ??= result;
     if (!afresh) this.#lastingBy ??= result;
     this.#failed &&= failed;
   }
 
   #claim(
     { claims = [] }: Pick<RuleOutcome, 'claims'>,
-    { result, decides, final, afresh, failed }: ClaimEffect,
+    { result, decides, afresh, failed }: ClaimEffect,
   ): void {
     for (const each of claims) {
       // Named one by one, because spreading a second object takes longer.
-      const claim = { ...each, result, decides, final, afresh };
+      const claim = { ...each, result, decides, afresh };
       this.#claims.push(failed ? { ...claim, failed } : claim);
       if ('values' in claim) this.#values += claim.values.length;
       if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
@@ -372,33 +369,32 @@ class ProposalBuilder {
     const because = this.#becauseOf(alternatives, first);
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
     if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh, failed });
-    else this.#decide(result, afresh, failed, policy);
+    else this.#decide(result, afresh, failed);
     if (verdict === 'refuse') return fails(afresh);
     if (verdict === 'pass') return PASSES;
     const choice: Choice = {
       result,
       decides: mode === 'enforce',
-      final: policy.final,
       afresh,
       ...(failed ? { failed } : {}),
       alternatives,
     };
     if (!isChoice) {
       this.#choices.push(choice);
-      this.#claimFor(choice, policy.final);
+      this.#claimFor(choice);
     }
     return { state: 'holds', covers: true, requires: [choice] };
   }
 
   /** Claims what the alternatives require. The alternatives decide whether it is needed. */
-  #claimFor({ alternatives }: Choice, final: boolean): void {
+  #claimFor({ alternatives }: Choice): void {
     for (const requirement of alternatives.flatMap(({ requires = [] }) => requires)) {
-      if (typeof requirement === 'object') this.#claimFor(requirement, final);
+      if (typeof requirement === 'object') this.#claimFor(requirement);
       else {
         const outcome = this.#outcomes.get(requirement);
         if (outcome !== undefined) {
           const { afresh = false, failed = false } = outcome;
-          this.#claim(outcome, { result: requirement, decides: false, final, afresh, failed });
+          this.#claim(outcome, { result: requirement, decides: false, afresh, failed });
         }
       }
     }
@@ -443,9 +439,7 @@ class ProposalBuilder {
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
       choices: tooMany || this.#choices.length === 0 ? undefined : this.#choices,
-      final: this.#finalBy !== undefined,
       afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
-      finalBy: this.#finalBy,
       lastingBy: this.#lastingBy,
       failed: this.#refuses && this.#failed ? true : undefined,
       prices: this.#usedPriceVersion,
@@ -462,7 +456,6 @@ function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Prop
     refusal,
     results: [],
     claims: [],
-    final: false,
     afresh: false,
     prices: 0,
     validFromMs: ALWAYS.fromMs,

@@ -117,58 +117,44 @@ function decidingIn(
   if (decision.code !== 'RULE_REFUSED') return undefined;
   const isRepeat = (decision.of ?? '') !== '';
   for (const each of refusing) {
-    if (!isRepeat || permanenceOf(each.index, proposal, decision).lasts) return each;
+    if (!isRepeat || lasts(each.index, proposal, decision)) return each;
   }
   return undefined;
 }
 
-/** Whether the refusal of a rule stands: see Proposal. */
-function permanenceOf(
-  index: number,
-  proposal: Explained,
-  decision: StoreDecision,
-): { readonly final: boolean; readonly lasts: boolean } {
-  const { results, final, finalBy, afresh, lastingBy } = proposal;
+/** Whether the refusal of a rule stands until a push or a change of a list: see Proposal. */
+function lasts(index: number, proposal: Explained, decision: StoreDecision): boolean {
+  const { results, afresh, lastingBy } = proposal;
   if (results[index]?.verdict === 'refuse') {
     // Old entries don't say which result it is.
-    return {
-      final: finalBy === undefined ? final === true : index === finalBy,
-      lasts: lastingBy === undefined ? afresh !== true : index === lastingBy,
-    };
+    return lastingBy === undefined ? afresh !== true : index === lastingBy;
   }
   const choice = choiceAt(proposal.choices, index);
   const claims = choice ? claimsIn(choice, proposal, decision) : claimsOf(proposal, index, decision);
   const failed = claims.filter((each) => wasFound(each) && each.found?.holds === false);
   // Any alternative may hold later. Without alternatives, each claim must.
   return choice
-    ? { final: choice.final, lasts: !choice.afresh && !failed.some(({ claim }) => claim.afresh) }
-    : {
-        final: failed.some(({ claim }) => claim.final),
-        lasts: failed.some(({ claim }) => !claim.afresh),
-      };
+    ? !choice.afresh && !failed.some(({ claim }) => claim.afresh)
+    : failed.some(({ claim }) => !claim.afresh);
 }
 
 const entryDetail = z.object({ proposal: z.unknown() });
 
 /**
- * The rule by which the refusal of a journal entry stands: one whose refusal is final, otherwise one that a
- * push or a list must change. Undefined if this version of the program can't read it. Never throws.
+ * The rule by which the refusal of a journal entry stands: one that a push or a list must change. Undefined
+ * if this version of the program can't read the entry. Never throws.
  */
 export function standingRefusal({
   code,
   claims,
   detail,
 }: StoreDecision & { readonly detail: string }): RefusingRule | undefined {
+  if (code !== 'RULE_REFUSED') return undefined;
   try {
     const proposal = proposalFromJson(entryDetail.parse(JSON.parse(detail)).proposal);
-    const { deciding } = explainBriefly(proposal, { code, claims });
-    if (deciding === undefined) return undefined;
-    const refusing = [...refusingIn(proposal, { code, claims })].map(({ index, rule }) => ({
-      rule,
-      ...permanenceOf(index, proposal, { code, claims }),
-    }));
-    const standing = refusing.find(({ final }) => final) ?? refusing.find(({ lasts }) => lasts);
-    return standing ? refusingRuleOf(standing.rule) : deciding;
+    const refusing = [...refusingIn(proposal, { code, claims })];
+    const standing = refusing.find(({ index }) => lasts(index, proposal, { code, claims })) ?? refusing[0];
+    return standing && refusingRuleOf(standing.rule);
   } catch {
     return undefined;
   }
@@ -190,9 +176,7 @@ const refusingRuleOf = ({ policy, rule, because }: RuleExplanation): RefusingRul
 });
 
 const REASONS: Readonly<Record<string, string>> = {
-  RULE_REFUSED:
-    'an earlier refusal still applies: forever under `refusals: final`, otherwise until the policies ' +
-    'or a list that it depends on change',
+  RULE_REFUSED: 'an earlier refusal still applies, until the policies or a list that it depends on change',
   NO_POLICY:
     'no policy with a rule that enforces applies for certain to this callback; ' +
     'see callback and when of the policies',

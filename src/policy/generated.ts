@@ -68,8 +68,7 @@ the callbacks that meet these conditions.
 
 A repeat of a refused callback is refused again until the policies, or a list that the refusal depends on,
 change. Some refusals depend on something else that changes, such as the time. The pages of the rules call
-such a refusal "not final": each repeat is decided again. With \`refusals: final\`, all refusals of a policy
-are final.
+such a refusal "not final": each repeat is decided again.
 
 The log and \`countersign decisions explain\` name the rule that stands in the way of a new decision. After a
 refusal by a full window and a deny-list, the first decision names whichever comes first, and a repeat names the

@@ -54,7 +54,6 @@ export interface Choice {
   readonly result: number;
   /** Whether a refusal is needed if none holds; false for `mode: observe`. */
   readonly decides: boolean;
-  readonly final: boolean;
   /** Whether an alternative was refused by something that changes without a push. */
   readonly afresh: boolean;
   /** True if an alternative was refused by a failure: see RuleOutcome. */
@@ -82,7 +81,6 @@ const requirement: z.ZodType<Requirement> = z.lazy(() => z.union([z.number(), ch
 const choice: z.ZodType<Choice> = z.strictObject({
   result: z.number(),
   decides: z.boolean(),
-  final: z.boolean(),
   afresh: z.boolean(),
   failed: z.boolean().optional(),
   alternatives: z
@@ -97,8 +95,8 @@ const choice: z.ZodType<Choice> = z.strictObject({
 });
 
 /**
- * The journal form of a proposal. Old entries have results as objects, and none of `afresh`, `finalBy`,
- * `lastingBy` and `prices`.
+ * The journal form of a proposal. Old entries have results as objects, and none of `afresh`, `lastingBy`
+ * and `prices`.
  */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
@@ -113,8 +111,6 @@ const proposalSchema = z.strictObject({
   claims: z.array(claimSchema).readonly(),
   /** What `any` leaves to the store. The claims of its rules have `decides: false`. */
   choices: z.array(choice).readonly().optional(),
-  /** True if an enforcing result that refuses belongs to a policy with `refusals: final`. */
-  final: z.boolean(),
   /** True if rules refuse, and all of them by a failure: see RuleOutcome. */
   failed: z.boolean().optional(),
   /**
@@ -122,8 +118,6 @@ const proposalSchema = z.strictObject({
    * push.
    */
   afresh: z.boolean().default(false),
-  /** The first enforcing result that refuses and belongs to a policy with `refusals: final`. */
-  finalBy: z.number().optional(),
   /** The first enforcing result that refuses until a push, whatever time, prices, orders and answers do. */
   lastingBy: z.number().optional(),
   /**

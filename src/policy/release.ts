@@ -35,7 +35,6 @@ export interface CompiledPolicy {
   readonly name: string;
   readonly callback: Kind;
   readonly when: When;
-  readonly final: boolean;
   /** Reads the movements that its rules see; absent if they see only the native coins. */
   readonly movements?: MovementReader;
   readonly entries: readonly CompiledEntry[];

@@ -47,11 +47,10 @@ export function simulate(
     return { verdict, code, proposal: undefined };
   }
   const proposal = evaluate(release, callback, factsAt(atMs, facts));
-  // A repeat of a final refusal is explained by this detail, because perhaps no rule refuses it now. Of an
-  // alternative, perhaps another rule fails first now.
-  const mayStand =
-    proposal.final || proposal.choices !== undefined || proposal.claims.some((claim) => claim.final);
-  const detail = mayStand ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';
+  // A repeat of a refusal with alternatives is explained by this detail, because perhaps another rule of an
+  // alternative fails first now.
+  const mayChange = proposal.choices !== undefined;
+  const detail = mayChange ? JSON.stringify({ proposal: proposalToJson(proposal) }) : '';
   const result = store.settle({ callback, proposal, scheme: '', detail }, atMs);
   if (result.outcome === 'stale' || result.outcome === 'expired' || result.outcome === 'jumped') {
     return { verdict: 'FAILURE', code: 'STALE_POLICIES', proposal, result, first: undefined };

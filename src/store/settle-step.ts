@@ -19,7 +19,6 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     approves: proposal.approves,
     /** The code of the decision if the proposal itself refuses. */
     refusalCode: proposal.refusal ?? ('RULE_REFUSED' as const),
-    final: proposal.final,
     afresh: proposal.afresh,
     /** Whether the proposal's refusal counts for lock-outs: see RefusalsClaim. */
     refusalCounts: !proposal.approves && proposal.refusal === undefined && proposal.failed !== true,
@@ -37,7 +36,6 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
 export interface StepChoice {
   /** False for `mode: observe`: no alternative needs to hold. */
   readonly decides: boolean;
-  readonly final: boolean;
   /** See Choice. A refusal is also decided again if a claim of an alternative that failed says so. */
   readonly afresh: boolean;
   /** Whether its refusal counts for lock-outs: see RefusalsClaim. */
@@ -50,7 +48,6 @@ const NONE: readonly StepChoice[] = [];
 /** In place of a result that has no claim, by which an alternative would hold unchecked. */
 const NEVER: StepChoice = {
   decides: true,
-  final: false,
   afresh: false,
   refusalCounts: false,
   alternatives: [],
@@ -59,9 +56,8 @@ const NEVER: StepChoice = {
 function stepChoices({ choices, claims }: Pick<Proposal, 'choices' | 'claims'>): readonly StepChoice[] {
   if (choices === undefined) return NONE;
   const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
-  const stepChoice = ({ decides, final, afresh, failed, alternatives }: Choice): StepChoice => ({
+  const stepChoice = ({ decides, afresh, failed, alternatives }: Choice): StepChoice => ({
     decides,
-    final,
     afresh,
     refusalCounts: failed !== true,
     alternatives: alternatives

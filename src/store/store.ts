@@ -112,8 +112,8 @@ export type DecisionCode =
  *    proposal approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks,
  *    orders and speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
- *    settlement approves now. A refusal is repeated if it is final, or if its revision and the versions of
- *    its lists are still the same. It is decided again if everything that refused (the proposal, deciding
+ *    settlement approves now. A refusal is repeated if its revision and the versions of its lists are
+ *    still the same. It is decided again if everything that refused (the proposal, deciding
  *    claims, deciding choices) is marked `afresh`: such a refusal may change without a push. A repeat is
  *    journalled as `repeat`, and names the first decision. A repeated approval reserves like a new one.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.

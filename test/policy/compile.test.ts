@@ -17,7 +17,6 @@ rules:
   - deny-list: { of: userId, file: users.txt }
   - velocity-limit: { window: 1m, max: 3 }
     mode: observe
-refusals: final
 `;
 const VAULT = `policy: vault
 callback: transfer
@@ -77,7 +76,6 @@ describe('a release', () => {
       SMALL.replace('small', 'small-2'),
       SMALL.replace('payment', 'transfer'),
       `${SMALL}    mode: observe\n`,
-      `${SMALL}refusals: final\n`,
       `${SMALL}  - amount-limit: { min: 1 }\n`,
     ].map((text) => revisionOf(text));
     expect(new Set(revisions).size).toBe(revisions.length);

@@ -194,22 +194,6 @@ describe('a lock-out alone covers nothing', () => {
   });
 });
 
-describe('a policy whose refusals', () => {
-  it.each([
-    ['become final is stricter', '', 'refusals: final\n', []],
-    ['can be decided again is looser', 'refusals: final\n', '', ['policy p']],
-  ])('%s', (_, before, after, loosens) => {
-    expect(diff([policy('p', { more: before })], [policy('p', { more: after })]).loosens).toEqual(loosens);
-  });
-
-  it('do not exist, since it only observes, is neither', () => {
-    const rules = [observed(LIMIT)];
-    expect(
-      diff([policy('p', { more: 'refusals: final\n', rules })], [policy('p', { rules })]).loosens,
-    ).toEqual([]);
-  });
-});
-
 describe('a count', () => {
   const window = (more: string): string => `window-limit: { ${more} }`;
   const counting = (rule: string, when = '{ symbol: A }', name = 'p'): string =>

@@ -31,7 +31,6 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
     name: 'p',
     callback: 'payment',
     when: undefined,
-    final: false,
     movements: undefined,
     rules: [{ rule, mode: 'enforce', parameters: {}, place: '1', path: ['rules', 0], when: undefined }],
   } as const;

@@ -7,8 +7,8 @@ import type { RuleOutcome } from '../../src/policy/rules/rule.ts';
 import { ALWAYS } from '../../src/policy/when.ts';
 import { A, B, C, NOON, outputs, payment, release, transfer, web3, evaluateAt } from './callbacks.ts';
 
-function policy(name: string, rules: string, when = '{}', callback = 'payment', more = ''): string {
-  return `policy: ${name}\ncallback: ${callback}\nwhen: ${when}\nrules: [${rules}]\n${more}`;
+function policy(name: string, rules: string, when = '{}', callback = 'payment'): string {
+  return `policy: ${name}\ncallback: ${callback}\nwhen: ${when}\nrules: [${rules}]\n`;
 }
 
 const PASS = '{ amount-limit: { max: 1000 } }';
@@ -27,7 +27,7 @@ function proposing(outcome: () => RuleOutcome): Proposal {
     evaluate: outcome,
   } as const;
   const rules = [rule] as const;
-  const one = { name: 'p', callback: 'payment', when: ALWAYS, final: false, entries: rules, rules } as const;
+  const one = { name: 'p', callback: 'payment', when: ALWAYS, entries: rules, rules } as const;
   return evaluateAt(indexPolicies('r', '', [one]), payment(), NOON);
 }
 
@@ -39,7 +39,6 @@ describe('evaluate', () => {
       refusal: 'NOTHING_IN_FORCE',
       results: [],
       claims: [],
-      final: false,
       afresh: false,
       prices: 0,
       validFromMs: 0,
@@ -83,41 +82,26 @@ describe('evaluate', () => {
   it('refuses if one rule of many does, and reports them all', () => {
     const yaml = `${policy('b', `${PASS}, ${CLAIM}`)}---\n${policy('a', `${REFUSE}, ${PASS}`)}`;
     const proposal = evaluateAt(release(yaml), payment(), NOON);
-    expect(proposal).toMatchObject({ approves: false, refusal: undefined, final: false });
+    expect(proposal).toMatchObject({ approves: false, refusal: undefined });
     expect(proposal.results.map(({ policy: name, rule, verdict }) => `${name}/${rule} ${verdict}`)).toEqual([
       'a/amount-limit#1 refuse',
       'a/amount-limit#2 pass',
       'b/amount-limit#1 pass',
       'b/velocity-limit#2 claim',
     ]);
-    expect(proposal.claims).toMatchObject([{ result: 3, decides: true, final: false }]);
+    expect(proposal.claims).toMatchObject([{ result: 3, decides: true }]);
   });
 
   it('lets a rule that observes decide nothing', () => {
     const rules = `${PASS}, { amount-limit: { max: 1 }, mode: observe }, { velocity-limit: { window: 1m, max: 1 }, mode: observe }`;
-    const proposal = evaluateAt(
-      release(policy('a', rules, '{}', 'payment', 'refusals: final\n')),
-      payment(),
-      NOON,
-    );
-    expect(proposal).toMatchObject({ approves: true, final: false });
+    const proposal = evaluateAt(release(policy('a', rules)), payment(), NOON);
+    expect(proposal).toMatchObject({ approves: true });
     expect(proposal.results.map(({ mode, verdict }) => [mode, verdict])).toEqual([
       ['enforce', 'pass'],
       ['observe', 'refuse'],
       ['observe', 'claim'],
     ]);
-    expect(proposal.claims).toMatchObject([{ result: 2, decides: false, final: true }]);
-  });
-
-  it('is final if any policy that refuses is, whichever comes first', () => {
-    const final = policy('a', REFUSE, '{}', 'payment', 'refusals: final\n');
-    const other = policy('b', REFUSE);
-    expect(evaluateAt(release(`${final}---\n${other}`), payment(), NOON).final).toBe(true);
-    expect(evaluateAt(release(`${final.replace(': a', ': c')}---\n${other}`), payment(), NOON).final).toBe(
-      true,
-    );
-    const passing = policy('c', PASS, '{}', 'payment', 'refusals: final\n');
-    expect(evaluateAt(release(`${passing}---\n${other}`), payment(), NOON).final).toBe(false);
+    expect(proposal.claims).toMatchObject([{ result: 2, decides: false }]);
   });
 
   it('refuses a withdrawal of which a policy names some addresses and not others', () => {

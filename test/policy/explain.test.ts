@@ -139,7 +139,7 @@ describe('an explanation', () => {
     const { deciding, because } = explain(proposal, { code: 'RULE_REFUSED', claims: FINE });
     expect(deciding).toBeUndefined();
     expect(because).toBe(
-      'an earlier refusal still applies: forever under `refusals: final`, otherwise until the policies or a list that it depends on change',
+      'an earlier refusal still applies, until the policies or a list that it depends on change',
     );
   });
 

@@ -25,7 +25,6 @@ const OLDER = {
       window: { type: 'rolling', lengthMs: 86_400_000, bucketMs: 60_000 },
       result: 0,
       decides: true,
-      final: false,
     },
     {
       type: 'list',
@@ -34,10 +33,8 @@ const OLDER = {
       must: 'hold-none',
       result: 0,
       decides: true,
-      final: true,
     },
   ],
-  final: false,
   validFromMs: 0,
   validUntilMs: 9_007_199_254_740_991,
 };
@@ -49,7 +46,7 @@ describe('a proposal of an entry that an earlier version wrote', () => {
       prices: 0,
       claims: [
         { type: 'window', afresh: false, amount: parseAmount('100'), max: parseAmount('10000.5') },
-        { type: 'list', afresh: false, final: true },
+        { type: 'list', afresh: false },
       ],
     });
   });

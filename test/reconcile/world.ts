@@ -141,7 +141,6 @@ export async function openWorld(redis?: string): Promise<World> {
         validUntilMs: Number.MAX_SAFE_INTEGER,
         approves,
         refusal: undefined,
-        final: false,
         afresh: false,
         prices: 0,
         claims: [],

@@ -35,8 +35,8 @@ export interface Decision {
   readonly verdict: 'SUCCESS' | 'FAILURE';
   readonly code: string;
   readonly revision: number | undefined;
-  /** How a refusal stands: for good, until the policies or a list change, or not at all. */
-  readonly stands: 'for good' | 'for now' | 'not';
+  /** Whether a refusal stands until the policies or a list change. */
+  readonly stands: boolean;
   /** The lists it depends on, each with how often it had been changed. */
   readonly lists: ReadonlyMap<string, number>;
   readonly atMs: number;

@@ -11,7 +11,6 @@ export interface PolicySpec {
   readonly callback: 'payment' | 'transfer' | 'web3';
   /** The one symbol that it is for; without it, for all. */
   readonly symbol?: string;
-  readonly final?: true;
   /** Whether its rules see movements, of which approvals count. */
   readonly movements?: true;
   readonly rules: readonly EntrySpec[];
@@ -133,14 +132,13 @@ const everyday: readonly PolicySpec[] = [
   },
 ];
 
-/** Lower limits on the same counters, a counter more, refusals that are final, and nothing for web3. */
+/** Lower limits on the same counters, a counter more, and nothing for web3. */
 const strict: readonly PolicySpec[] = [
-  { ...blocked, final: true },
+  blocked,
   {
     policy: 'payments',
     callback: 'payment',
     symbol: 'USDT',
-    final: true,
     rules: [
       { type: 'amount-limit', max: '500' },
       { type: 'window-limit', per: ['userId'], window: '1h', max: '2000' },
@@ -232,7 +230,7 @@ const announced: readonly PolicySpec[] = [
 
 /** Tables by asset, opening hours, entries of several texts, and rules that only observe. */
 const bySymbol: readonly PolicySpec[] = [
-  { ...blocked, final: true },
+  blocked,
   {
     policy: 'payments',
     callback: 'payment',
@@ -342,7 +340,6 @@ const alternatives: readonly PolicySpec[] = [
     policy: 'payers',
     callback: 'payment',
     symbol: 'USDT',
-    final: true,
     rules: [
       { type: 'pass', because: 'only some are looked at' },
       {
@@ -591,13 +588,12 @@ export const revisions = [
 /** The file's YAML is JSON. */
 function releaseOf(specs: readonly PolicySpec[], assets: object = ANY_ADDRESS): Release {
   const table = [{ name: 'assets.yaml', text: JSON.stringify({ assets }) }];
-  const files = specs.map(({ policy, callback, symbol, final, movements, rules }) => ({
+  const files = specs.map(({ policy, callback, symbol, movements, rules }) => ({
     name: `${policy}.yaml`,
     text: JSON.stringify({
       policy,
       callback,
       ...(symbol === undefined ? {} : { when: { symbol } }),
-      ...(final === undefined ? {} : { refusals: 'final' }),
       ...(movements === undefined ? {} : { movements: { approvals: 'count' } }),
       rules: rules.map(fileOf),
     }),

@@ -60,14 +60,12 @@ export type Wanted =
 export interface Claim {
   readonly wanted: Wanted;
   readonly decides: boolean;
-  readonly final: boolean;
   readonly afresh: boolean;
 }
 
 export interface Proposal {
   readonly approves: boolean;
   readonly refusal: 'NOTHING_IN_FORCE' | 'NO_POLICY' | undefined;
-  readonly final: boolean;
   readonly afresh: boolean;
   /** Whether it depends on prices. */
   readonly prices: boolean;
@@ -79,7 +77,6 @@ export interface Proposal {
 /** Of what is wanted, by its claims, one must hold. */
 export interface Choice {
   readonly decides: boolean;
-  readonly final: boolean;
   /** Whether an alternative was refused by what changes without a push. */
   readonly afresh: boolean;
   readonly alternatives: readonly (readonly (Claim | Choice)[])[];
@@ -90,7 +87,6 @@ type Said = 'passes' | 'refuses' | 'refuses afresh' | Wanted;
 const unheard = (refusal: Proposal['refusal']): Proposal => ({
   approves: false,
   refusal,
-  final: false,
   afresh: false,
   prices: false,
   claims: [],
@@ -119,7 +115,6 @@ export function propose(known: Known, asked: Asked): Proposal {
   return {
     approves: covers && refusing.length === 0,
     refusal: refusing.length > 0 || covers ? undefined : 'NO_POLICY',
-    final: refusing.some(({ final }) => final),
     afresh: refusing.length > 0 ? refusing.every(({ afresh }) => afresh) : !covers && changes,
     prices,
     // Whatever decides beside it, each claim that was wanted is looked at.
@@ -132,7 +127,6 @@ export function propose(known: Known, asked: Asked): Proposal {
 interface Judged {
   readonly state: 'absent' | 'refuses' | 'holds';
   readonly decides: boolean;
-  readonly final: boolean;
   /** Whether a cause of a refusal, if it refuses, changes without a push. */
   readonly afresh: boolean;
   /** Whether it applies for certain. */
@@ -157,7 +151,7 @@ function judgeEntry(
   const { when = {} } = entry;
   const scope = entry.when === undefined ? around : [...around, entry.when];
   const met = meets(when, known, asked);
-  const common = { decides: entry.observe !== true, final: policy.final === true };
+  const common = { decides: entry.observe !== true };
   const nothing = { ...common, isCertain: false, afresh: scope.some(dependsOnTime), wants: [], beside: [] };
   if (met === 'no' || (met === 'unknown' && isAlternative)) {
     return { ...nothing, state: isAlternative ? 'refuses' : 'absent' };
@@ -194,10 +188,9 @@ function judgeRule(
   const mayChange = asked.moves !== undefined && scope.some(dependsOnTime);
   const refused = says.find((each) => each === 'refuses' || each === 'refuses afresh');
   if (refused !== undefined) return { state: 'refuses', afresh: mayChange || refused === 'refuses afresh' };
-  const final = policy.final === true;
   const afresh = mayChange || AFRESH.has(rule.type);
   const claims = says.flatMap((wanted): readonly Claim[] =>
-    typeof wanted === 'string' ? [] : [{ wanted, decides: true, final, afresh }],
+    typeof wanted === 'string' ? [] : [{ wanted, decides: true, afresh }],
   );
   return {
     state: 'holds',
@@ -276,7 +269,7 @@ function judgeAny(
       ? { ...wanted, alternatives: wanted.alternatives.map((each) => each.map(undecided)) }
       : Object.assign(wanted, { decides: false });
   const alternatives = holding.map(({ wants }) => wants.map(undecided));
-  const choice: Choice = { decides: true, final: policy.final === true, afresh, alternatives };
+  const choice: Choice = { decides: true, afresh, alternatives };
   return { state: 'holds', isCertain: true, wants: [choice], beside: [choice] };
 }
 

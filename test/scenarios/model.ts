@@ -108,13 +108,9 @@ export class SourceModel {
     if (approves) this.state.reserve(name, taken, atMs);
     const verdict = approves ? 'SUCCESS' : 'FAILURE';
     const refusers = [...(proposal.approves ? [] : [proposal]), ...failing];
-    const stands = refusers.some(({ final }) => final)
-      ? 'for good'
-      : refusers.every(({ afresh }) => afresh)
-        ? 'not'
-        : 'for now';
+    const stands = refusers.some(({ afresh }) => !afresh);
     // What stands in the way is told, not what may pass by itself.
-    const byClaim = proposal.afresh && stands !== 'not';
+    const byClaim = proposal.afresh && stands;
     const refusal = (byClaim ? undefined : proposal.refusal) ?? 'RULE_REFUSED';
     const code = approves ? 'APPROVED' : refusal;
     subject.decisions.set(question, {
@@ -174,8 +170,7 @@ export class SourceModel {
         ...beside.filter((claim) => claim.decides && found.get(claim)?.holds !== true),
         ...chosen
           .filter(({ choice, taken }) => choice.decides && taken === undefined)
-          .map(({ choice: { final, afresh, ...choice } }) => ({
-            final,
+          .map(({ choice: { afresh, ...choice } }) => ({
             afresh: afresh || choice.alternatives.flat().flatMap(claimsWithin).some(changes),
           })),
       ],
@@ -212,7 +207,7 @@ export class SourceModel {
     }
     const isLifted = approves && before?.took.includes('none') === true && before.verdict === 'FAILURE';
     if (isLifted && before.revision === this.inForce) {
-      choices.add(before.stands === 'not' ? 'lifted by time' : 'lifted by a list');
+      choices.add(before.stands ? 'lifted by a list' : 'lifted by time');
     }
   }
 
@@ -240,8 +235,8 @@ export class SourceModel {
   }
 
   #stillRefuses({ stands, revision, lists }: Decision): boolean {
-    if (stands !== 'for now') return stands === 'for good';
     return (
+      stands &&
       revision === this.inForce &&
       [...lists].every(([list, changes]) => this.state.changesOf(list) === changes)
     );

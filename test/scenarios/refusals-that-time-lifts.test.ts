@@ -16,10 +16,10 @@ import { ASSETS } from '../assets.ts';
 const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 const PAYMENT = "userId: '12345', payCoinSymbol: USDT1742";
 
-const policy = (rule: string, refusals = ''): string => `policy: limits
+const policy = (rule: string): string => `policy: limits
 callback: payment
 when: { source: shop, symbol: USDT1742 }
-${refusals}rules:
+rules:
   - ${rule}
 `;
 
@@ -27,7 +27,7 @@ ${refusals}rules:
  * Order 1 uses the limit up; order 2 is refused, comes again at once, and once more when the window has
  * passed.
  */
-const comesAgain = (after: string, last: string): string => `tests:
+const comesAgain = (after: string): string => `tests:
   - test: comes again
     now: 2026-03-02T10:00:00Z
     callbacks:
@@ -37,7 +37,7 @@ const comesAgain = (after: string, last: string): string => `tests:
       - source: shop
         after: ${after}
         payment: { appOrderId: '2', ${PAYMENT}, orderAmount: '100' }
-        expect: ${last}
+        expect: SUCCESS
 `;
 
 /** The same order, asked again after each of the times. */
@@ -102,7 +102,7 @@ describe.each(['embedded', 'redis'] as const)('what a limit refused, on %s,', (k
   }
 
   it.each(limits)('%s: is decided anew once time has freed the limit', async (_name, rule, after) => {
-    const found = await outcomes(policy(rule), comesAgain(after, 'SUCCESS'));
+    const found = await outcomes(policy(rule), comesAgain(after));
     expect(found.map(({ verdict }) => verdict)).toEqual(['SUCCESS', 'FAILURE', 'FAILURE', 'SUCCESS']);
     const name = `limits/${rule.split(':')[0]}#1`;
     for (const refused of found.slice(1, 3)) {
@@ -110,19 +110,6 @@ describe.each(['embedded', 'redis'] as const)('what a limit refused, on %s,', (k
       expect(refused.because).toContain(`${name} refuses: `);
     }
   });
-
-  it.each(limits)(
-    '%s: stands for good under refusals: final, and the rule is named',
-    async (_name, rule, after) => {
-      const found = await outcomes(policy(rule, 'refusals: final\n'), comesAgain(after, 'FAILURE'));
-      expect(found.map(({ verdict }) => verdict)).toEqual(['SUCCESS', 'FAILURE', 'FAILURE', 'FAILURE']);
-      const name = `limits/${rule.split(':')[0]}#1`;
-      for (const refused of found.slice(1))
-        expect(refused).toMatchObject({ code: 'RULE_REFUSED', rule: name });
-      expect(found[3]?.because).toContain(`${name} refused it first: `);
-      expect(found[3]?.because).toContain('refusals: final');
-    },
-  );
 
   it('a repeat names the rule that stands in the way, not one that would pass by itself', async () => {
     const rules = 'velocity-limit: { window: 1m, max: 1 }\n  - deny-list: { of: userId, list: blocked }';
@@ -140,24 +127,6 @@ ${asked('2', ['0s', '0s', '2m'], "userId: '2', payCoinSymbol: USDT1742")}`,
     expect(found.slice(1).map((each) => each.rule)).toEqual(rule);
     for (const repeated of found.slice(2)) {
       expect(repeated.because).toBe('limits/deny-list#2 refuses: userId 2 is on the list blocked');
-    }
-  });
-
-  it('of several rules that refused, a repeat names the one whose refusal is final', async () => {
-    const final = 'velocity-limit: { window: 1m, max: 1 }';
-    const found = await outcomes(
-      `policy: first\ncallback: payment\nwhen: { symbol: USDT1742 }\nrules:\n  - ${limits[0][1]}\n---\n${policy(final, 'refusals: final\n')}`,
-      comesAgain('30s', 'FAILURE') + asked('2', ['2h']),
-    );
-    expect(found.map(({ rule }) => rule)).toEqual([
-      undefined,
-      'first/window-limit#1',
-      'limits/velocity-limit#1',
-      'limits/velocity-limit#1',
-      'limits/velocity-limit#1',
-    ]);
-    for (const repeated of found.slice(2)) {
-      expect(repeated.because).toContain('limits/velocity-limit#1 refused it first: 1 used and 1 requested');
     }
   });
 

@@ -37,8 +37,6 @@ import { describeWindows } from './conformance/windows.ts';
  *   on the same
  *   counter ask for; `counted` and `further` do the same for different values; `reserved` says that the subject reserved it in an earlier settle.
  * - `present` names those of the claim's values that the list holds, in the claim's order.
- * - A refusal is final if the proposal refuses with `final`, or if any deciding claim with `final` does not
- *   hold.
  * - A notice that is out of order says so even while frozen.
  * - Journal times are [fromMs, untilMs); a limit outside 1 to 1000 and an `after` that is no id reject with
  *   USAGE.

@@ -69,7 +69,7 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
   const drawn = Array.from({ length: random.below(CLAIMS_MAX) }, () => randomClaim(random, source, nowMs));
   const of = random.oneIn(2) ? random.below(drawn.length + 1) : drawn.length;
   const claims = drawn.map((claim, at) =>
-    at < of ? { ...claim, result: at } : { ...claim, result: at, decides: false, final: false },
+    at < of ? { ...claim, result: at } : { ...claim, result: at, decides: false },
   );
   const choices = of < claims.length || random.oneIn(12) ? [randomChoice(random, claims, of, 0)] : undefined;
   return request({
@@ -91,7 +91,6 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
     approves,
     refusal: refusalOf(random, approves, revision),
     failed: !approves && random.oneIn(4),
-    final: !approves && random.oneIn(8),
     afresh: !approves && random.oneIn(3),
     prices: random.pick([0, 0, prices, random.oneIn(8) ? prices + 1 : prices]),
     claims,
@@ -123,7 +122,7 @@ export function madeAgain(
   );
   if (random.oneIn(2)) return { ...again, proposal: { ...now, claims: dated } };
   const claims = dated.map((claim, at) => {
-    const given = { ...claim, result: at, decides: false, final: false };
+    const given = { ...claim, result: at, decides: false };
     if (given.type === 'distinct') return { ...given, max: random.pick([1, 2, 5]) };
     if (given.type !== 'window') return given;
     const { amount, max } = given;
@@ -159,7 +158,6 @@ function randomChoice(random: Random, claims: readonly Claim[], of: number, dept
   return {
     result: claims.length + depth,
     decides: !random.oneIn(5),
-    final: random.oneIn(10),
     afresh: random.oneIn(3),
     failed: random.oneIn(6),
     alternatives: shares.map((requires) => {
@@ -180,7 +178,7 @@ function randomChoice(random: Random, claims: readonly Claim[], of: number, dept
   };
 }
 
-type How = Pick<Claim, 'decides' | 'final' | 'afresh'>;
+type How = Pick<Claim, 'decides' | 'afresh'>;
 type Draw = (random: Random, how: How, source: Source, nowMs: number) => Claim;
 
 const drawWindow: Draw = (random, how, source, nowMs) => {
@@ -240,7 +238,7 @@ const DRAWS: readonly [Draw, ...Draw[]] = [
 
 function randomClaim(random: Random, source: Source, nowMs: number): Claim {
   const draw = random.pick(DRAWS);
-  const how = { decides: !random.oneIn(3), final: random.oneIn(15), afresh: random.oneIn(2) };
+  const how = { decides: !random.oneIn(3), afresh: random.oneIn(2) };
   return draw(random, how, source, nowMs);
 }
 

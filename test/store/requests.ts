@@ -78,7 +78,6 @@ const APPROVING: Asked = {
   approves: true,
   refusal: undefined,
   failed: false,
-  final: false,
   afresh: false,
   prices: 0,
   claims: [],
@@ -140,7 +139,6 @@ export function windowClaim(
     type: 'window',
     result: 0,
     decides: true,
-    final: false,
     afresh: false,
     key: keyOf('counter'),
     amount: units(amount),
@@ -160,7 +158,6 @@ export function distinctClaim(
     type: 'distinct',
     result: 0,
     decides: true,
-    final: false,
     afresh: false,
     key: keyOf('distinct'),
     values: values.map(keyOf),
@@ -177,7 +174,6 @@ export function refusalsClaim(after: number, over: Partial<RefusalsClaim> = {}):
     type: 'refusals',
     result: 0,
     decides: true,
-    final: false,
     afresh: true,
     key: keyOf('refusals'),
     after,
@@ -195,7 +191,7 @@ export function listClaim(
   values: readonly string[],
   over: Partial<ListClaim> = {},
 ): ListClaim {
-  return { type: 'list', result: 0, decides: true, final: false, afresh: false, list, values, must, ...over };
+  return { type: 'list', result: 0, decides: true, afresh: false, list, values, must, ...over };
 }
 
 /** That a list holds the values, each for at least `ageMs`. */
@@ -209,7 +205,6 @@ export function agedClaim(
     type: 'aged',
     result: 0,
     decides: true,
-    final: false,
     afresh: false,
     list,
     values,
@@ -224,7 +219,6 @@ export function markClaim(over: Partial<MarkClaim> = {}): MarkClaim {
     type: 'mark',
     result: 0,
     decides: true,
-    final: false,
     afresh: false,
     key: keyOf('mark'),
     ageMs: 0,
@@ -256,11 +250,11 @@ export function orderClaim(
   members: Readonly<Record<string, string>> = MEMBERS,
   over: Partial<OrderClaim> = {},
 ): OrderClaim {
-  return { type: 'order', result: 0, decides: true, final: false, afresh: false, members, ...over };
+  return { type: 'order', result: 0, decides: true, afresh: false, members, ...over };
 }
 
 export function speedUpClaim(max: number, withinMs: number, over: Partial<SpeedUpClaim> = {}): SpeedUpClaim {
-  return { type: 'speed-up', result: 0, decides: true, final: false, afresh: false, max, withinMs, ...over };
+  return { type: 'speed-up', result: 0, decides: true, afresh: false, max, withinMs, ...over };
 }
 
 /** Prices by asset, each true as of START_MS. */

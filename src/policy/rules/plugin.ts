@@ -29,7 +29,6 @@ export const pluginNotes: readonly string[] = [
   'All questions for a callback are asked at the same time. Equal questions of several rules are asked once.',
   'Each repeat of the callback asks again. A repeat of a refused callback can be approved, and a repeat ' +
     'of an approved callback can be refused.',
-  'Do not use `refusals: final` in the same policy: a refusal during an outage would then be final.',
   'In a policy with `movements`, the question has the movements. It is not asked, and the rule refuses, if ' +
     'they can’t be read.',
   'The journal keeps the answer with the decision, so that a backtest decides again without asking.',

@@ -45,9 +45,8 @@ export interface CheckedClaims {
   readonly refusalCounts: boolean;
 }
 
-/** How a refusal stands: see permanenceOf. */
+/** How a refusal stands: see isAfresh. */
 export interface Refuser {
-  readonly final: boolean;
   readonly afresh: boolean;
 }
 
@@ -111,7 +110,6 @@ export function checkClaims(
       ...failed,
       // Any alternative may hold later, so one cause that passes by itself is enough.
       ...failedChoices.map((choice) => ({
-        final: choice.final,
         afresh: choice.afresh || failing(choice).some((at) => claims[at]?.afresh === true),
       })),
     ],

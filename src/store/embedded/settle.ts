@@ -158,7 +158,6 @@ function isRepeated(
   approves: boolean,
 ): boolean {
   if (before.verdict === 'SUCCESS') return approves;
-  if (before.final) return true;
   if (before.afresh || before.revision !== revision) return false;
   return before.lists.every(([list, version]) => lists.version(source, list) === version);
 }
@@ -215,8 +214,8 @@ function decide(
 ): Settlement {
   const { source, subject, revision } = request;
   const { question, claims, approves } = known;
-  const permanence = approves ? { final: false, afresh: false } : permanenceOf(request, claims);
-  const code = approves ? 'APPROVED' : refusalCodeOf(request, permanence);
+  const afresh = !approves && isAfresh(request, claims);
+  const code = approves ? 'APPROVED' : refusalCodeOf(request, afresh);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const isCounted = code === 'RULE_REFUSED' && (request.refusalCounts || claims.refusalCounts);
   const results = isCounted ? refusedResults(tables, request, claims.results, atMs) : claims.results;
@@ -230,7 +229,7 @@ function decide(
       verdict,
       code,
       revision: approves ? '' : revision,
-      ...permanence,
+      afresh,
       atMs,
       lists: approves ? [] : listVersions(tables, request, claims.results),
     };
@@ -240,20 +239,17 @@ function decide(
   return { type: 'decision', atMs, verdict, code, of: '', claims: results, write };
 }
 
-type Permanence = Pick<StoredDecision, 'final' | 'afresh'>;
-
 /** The proposal's own code, unless the proposal may approve later and a claim refuses for longer. */
-function refusalCodeOf(request: SettleStep, { afresh }: Permanence): StoredDecision['code'] {
-  const byClaim = request.approves || (request.afresh && !request.final && !afresh);
+function refusalCodeOf(request: SettleStep, afresh: boolean): StoredDecision['code'] {
+  const byClaim = request.approves || (request.afresh && !afresh);
   return byClaim ? 'RULE_REFUSED' : request.refusalCode;
 }
 
 /**
- * A `final` refusal is always repeated. A refusal that is `afresh` is never repeated. Any other is repeated
- * until a push, or a change of one of its lists.
+ * Whether the refusal is never repeated, but decided again each time. Any other refusal is repeated until a
+ * push, or a change of one of its lists.
  */
-function permanenceOf(request: SettleStep, claims: CheckedClaims): Permanence {
+function isAfresh(request: SettleStep, claims: CheckedClaims): boolean {
   const refusers = request.approves ? claims.refusers : [request, ...claims.refusers];
-  const final = refusers.some((refuser) => refuser.final);
-  return { final, afresh: !final && refusers.length > 0 && refusers.every((refuser) => refuser.afresh) };
+  return refusers.length > 0 && refusers.every((refuser) => refuser.afresh);
 }

@@ -22,7 +22,6 @@ const storedDecision = z.strictObject({
   code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']),
   /** Of a refusal; a repeated approval doesn't depend on it. */
   revision: z.string().default(''),
-  final: z.boolean().default(false),
   /** A refusal that is never repeated, but decided again each time. */
   afresh: z.boolean().default(false),
   /** When it was made. */

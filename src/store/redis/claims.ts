@@ -75,18 +75,10 @@ function formatUnits(amount: Amount): string {
 }
 
 function header(claim: Claim, rest: string): string {
-  return `${claim.type} ${flag(claim.decides)} ${permanenceCode(claim)} ${flag(claim.failed === true)} ${rest}`;
+  return `${claim.type} ${flag(claim.decides)} ${flag(claim.afresh)} ${flag(claim.failed === true)} ${rest}`;
 }
 
 export const flag = (value: boolean): string => (value ? '1' : '0');
-
-/**
- * How long a refusal is repeated. 1: always. 0: until the revision or a list changes. 2: never; it is decided
- * again each time.
- */
-export function permanenceCode(of: { readonly final: boolean; readonly afresh: boolean }): string {
-  return of.final ? '1' : of.afresh ? '2' : '0';
-}
 
 /** The results of claims, as scripts answer and journal them. Throws STORE_CORRUPT for anything else. */
 export function readClaims(json: string): readonly ClaimResult[] {

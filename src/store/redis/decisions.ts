@@ -20,7 +20,7 @@ import {
   type SubjectState,
   TXIDS_MAX,
 } from '../store.ts';
-import { claimArguments, claimKeys, flag, readClaims, permanenceCode, reservedField } from './claims.ts';
+import { claimArguments, claimKeys, flag, readClaims, reservedField } from './claims.ts';
 import { type LossDetection, rememberApproval } from './data-loss.ts';
 import { atMsOf } from './journal.ts';
 import { type ExpectedCopy, type LossKind, lossKinds } from './in-force.ts';
@@ -213,7 +213,7 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     String(request.validUntilMs),
     flag(request.approves),
     request.refusalCode,
-    permanenceCode(request),
+    flag(request.afresh),
     String(request.prices),
     request.detail,
     expected.epoch,
@@ -225,12 +225,12 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
   ];
 }
 
-/** Whether it decides, how its refusal stands, its alternatives, and whether its refusal counts. */
+/** Whether it decides, whether its refusal is afresh, its alternatives, and whether its refusal counts. */
 function choiceArgument(choice: StepChoice): unknown {
   const alternatives = choice.alternatives.map((items) =>
     items.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
   );
-  return [flag(choice.decides), permanenceCode(choice), alternatives, flag(choice.refusalCounts)];
+  return [flag(choice.decides), flag(choice.afresh), alternatives, flag(choice.refusalCounts)];
 }
 
 const notificationReply = z.tuple([

@@ -40,8 +40,8 @@ describe('ask', () => {
       'failed',
     ],
   ])('refuses %s, afresh', (_, answer, because, told) => {
-    const { approves, afresh, final, results } = answered(RULE, payment(), answer);
-    expect({ approves, afresh, final }).toEqual({ approves: false, afresh: true, final: false });
+    const { approves, afresh, results } = answered(RULE, payment(), answer);
+    expect({ approves, afresh }).toEqual({ approves: false, afresh: true });
     expect(results[0]).toMatchObject({
       verdict: 'refuse',
       because,

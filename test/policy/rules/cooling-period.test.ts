@@ -18,7 +18,6 @@ describe('cooling-period', () => {
         type: 'aged',
         result: 0,
         decides: true,
-        final: false,
         afresh: true,
         list: 'partners',
         values: [A.toLowerCase(), B.toLowerCase()],

@@ -23,7 +23,6 @@ describe('expected-order', () => {
         type: 'order',
         result: 0,
         decides: true,
-        final: false,
         afresh: true,
         members: { userId: '12345', symbol: 'USDT1742', amount: '1.5', scheme: 'rsa' },
       },

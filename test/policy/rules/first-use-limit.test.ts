@@ -44,7 +44,6 @@ describe('first-use-limit', () => {
         type: 'mark',
         result: 0,
         decides: true,
-        final: false,
         afresh: true,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),
         ageMs: 86_400_000,

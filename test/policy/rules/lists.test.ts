@@ -59,7 +59,6 @@ describe('allow-list', () => {
         type: 'list',
         result: 0,
         decides: true,
-        final: false,
         afresh: false,
         list: 'partners',
         values: [A.toLowerCase(), B.toLowerCase()],

@@ -32,7 +32,6 @@ describe('speed-up', () => {
         type: 'speed-up',
         result: 0,
         decides: true,
-        final: false,
         afresh: true,
         max: 3,
         withinMs: 86_400_000,

@@ -50,7 +50,6 @@ describe('window-limit', () => {
         type: 'window',
         result: 0,
         decides: true,
-        final: false,
         afresh: true,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),
         amount: parseAmount(orderAmount),

@@ -35,8 +35,8 @@ export function describeAfresh(open: OpenStore): void {
       ['beside a claim that holds', { claims: [changing, windowClaim('1', '10')] }],
       ['beside a claim that fails and only observes', { claims: [changing, { ...lasting, decides: false }] }],
       [
-        'by the proposal, beside a final claim that holds',
-        { approves: false, afresh: true, claims: [windowClaim('1', '10', { final: true })] },
+        'by the proposal, beside a claim that holds',
+        { approves: false, afresh: true, claims: [windowClaim('1', '10')] },
       ],
     ];
     it.each(changeable)('is decided afresh each time: %s', async (_name, over) => {
@@ -77,12 +77,6 @@ export function describeAfresh(open: OpenStore): void {
         'only a claim that observes asks for it',
         { approves: false, claims: [{ ...changing, decides: false }] },
       ],
-      ['the proposal is final', { approves: false, afresh: true, final: true }],
-      ['a failing claim is final', { claims: [{ ...changing, final: true }] }],
-      [
-        'a failing claim is final, beside a proposal that is not',
-        { approves: false, afresh: true, claims: [{ ...changing, final: true }] },
-      ],
     ];
     it.each(lastingOnes)('stands if %s', async (_name, over) => {
       const { store, clock } = await ready(open);
@@ -101,7 +95,6 @@ export function describeAfresh(open: OpenStore): void {
     const uncovered = { approves: false, refusal: 'NO_POLICY', afresh: true } as const;
     const codes: readonly (readonly [string, string, Partial<Asked>])[] = [
       ['of the claim, if it stands and the proposal may approve', 'RULE_REFUSED', { claims: [lasting] }],
-      ['of the claim, if it is final', 'RULE_REFUSED', { claims: [{ ...changing, final: true }] }],
       ['of the proposal, if it stands', 'NO_POLICY', { afresh: false, claims: [lasting] }],
       ['of the proposal, if neither stands', 'NO_POLICY', { claims: [changing] }],
       [

@@ -172,7 +172,6 @@ export function describeApprovalReleases(open: OpenStore): void {
         {
           result: 3,
           decides: true,
-          final: false,
           afresh: false,
           alternatives: [
             { from: 0, to: 2, requires: [0, 1] },

@@ -29,7 +29,6 @@ function choice(alternatives: readonly (readonly Requirement[])[], over: Partial
   return {
     result: 0,
     decides: true,
-    final: false,
     afresh: false,
     alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
     ...over,
@@ -253,18 +252,6 @@ export function describeChoices(open: OpenStore): void {
       expect(verdictOf(await store.settle(full('payment:2')))).toBe('FAILURE');
       clock.advance(2 * HOUR_MS);
       expect(await store.settle(full('payment:2'))).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
-    });
-
-    it('a refusal by a final choice stands', async () => {
-      const { store } = await ready(open);
-      await withList(store, 'vips', 'ada');
-      const asked = request({
-        claims: [onList(1, 'vips', 'bob')],
-        choices: [choice([[1]], { final: true, afresh: true })],
-      });
-      await store.settle(asked);
-      await withList(store, 'vips', 'bob');
-      expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'FAILURE' });
     });
 
     it('any tree of alternatives is decided and reserved as written', async () => {

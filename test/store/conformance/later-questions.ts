@@ -220,7 +220,6 @@ export function describeLaterQuestions(open: OpenStore): void {
                 {
                   result: 2,
                   decides: true,
-                  final: false,
                   afresh: false,
                   alternatives: [0, 1].map((at) => ({ from: at, to: at + 1, requires: [at] })),
                 },

@@ -94,7 +94,7 @@ export function describeMarks(open: OpenStore): void {
 
     it('is made where it only observes, if it holds or not, and decides nothing', async () => {
       const { store } = await ready(open);
-      const result = await store.settle(request({ claims: [markClaim({ decides: false, final: true })] }));
+      const result = await store.settle(request({ claims: [markClaim({ decides: false })] }));
       expect(result).toMatchObject({ verdict: 'SUCCESS' });
       expect(claimsOf(result)).toEqual([{ holds: false, markedAtMs: 0 }]);
       expect(await markedAtOf(store)).toBe(START_MS);

@@ -32,7 +32,6 @@ async function lockoutsIn(store: Store, source = 'shop'): Promise<readonly Locko
 const choiceOf = (...alternatives: readonly (readonly number[])[]): Choice => ({
   result: 0,
   decides: true,
-  final: false,
   afresh: false,
   alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
 });
@@ -120,7 +119,6 @@ export function describeRefusals(open: OpenStore): void {
       const choice: Choice = {
         result: 1,
         decides: true,
-        final: false,
         afresh: false,
         alternatives: [{ from: 0, to: 0, requires: [2] }],
       };
@@ -156,7 +154,6 @@ export function describeRefusals(open: OpenStore): void {
       const choice: Choice = {
         result: 1,
         decides: true,
-        final: false,
         afresh: false,
         failed: true,
         alternatives: [{ from: 0, to: 0, requires: [2] }],
@@ -305,7 +302,6 @@ export function describeRefusals(open: OpenStore): void {
           {
             result: 0,
             decides: true,
-            final: false,
             afresh: false,
             alternatives: [
               { from: 0, to: 0, requires: [1] },

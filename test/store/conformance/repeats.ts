@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Store } from '../../../src/store/store.ts';
 import {
-  type Asked,
   HOUR_MS,
   OTHER_TERMS,
   REVISION,
@@ -188,53 +186,10 @@ export function describeRepeats(open: OpenStore): void {
         expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       },
     );
-  });
 
-  describe('a final refusal', () => {
-    const unforgiving: readonly (readonly [string, Partial<Asked>])[] = [
-      ['by the proposal', { approves: false, final: true }],
-      ['by a list', { claims: [listClaim('allowed', 'hold-all', ['bob'], { final: true })] }],
-      ['by a window', { claims: [windowClaim('11', '10', { final: true })] }],
-      [
-        'by a claim, beside a proposal that refuses for now',
-        { approves: false, final: false, claims: [windowClaim('11', '10', { final: true })] },
-      ],
-    ];
-    it.each(unforgiving)('stands under any revision and any lists: %s', async (_name, over) => {
+    it('gives way to frozen, stale and changed terms, though a refusal stands', async () => {
       const { store } = await ready(open);
-      const refused = await store.settle(request(over));
-      expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
-      await moveOn(store);
-      for (const asked of [request({ revision: second }), request({ ...over, revision: second })]) {
-        expect(await store.settle(asked)).toMatchObject({
-          outcome: 'repeated',
-          verdict: 'FAILURE',
-          of: idOf(refused),
-        });
-      }
-    });
-
-    const forgiving: readonly (readonly [string, Partial<Asked>])[] = [
-      ['a final claim that held', { approves: false, claims: [windowClaim('1', '10', { final: true })] }],
-      [
-        'a final claim that only observes',
-        { approves: false, claims: [windowClaim('11', '10', { final: true, decides: false })] },
-      ],
-      ['a proposal that approved', { final: true, claims: [listClaim('allowed', 'hold-all', ['bob'])] }],
-    ];
-    it.each(forgiving)('is not made by %s', async (_name, over) => {
-      const { store } = await ready(open);
-      expect(await store.settle(request(over))).toMatchObject({ verdict: 'FAILURE' });
-      await moveOn(store);
-      expect(await store.settle(request({ revision: second }))).toMatchObject({
-        outcome: 'decided',
-        verdict: 'SUCCESS',
-      });
-    });
-
-    it('still gives way to frozen, stale and changed terms', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ approves: false, final: true }));
+      await store.settle(request({ approves: false }));
       expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
       expect(await store.settle(request({ revision: second }))).toMatchObject({ outcome: 'stale' });
       await store.freeze({ reason: 'drill', by: 'ada' });
@@ -265,7 +220,7 @@ export function describeRepeats(open: OpenStore): void {
     it('does not inherit an approval or a refusal', async () => {
       const { store } = await ready(open);
       await store.settle(signing({ question: 'sign_prepare' }));
-      expect(await store.settle(signing({ approves: false, final: true }))).toMatchObject({
+      expect(await store.settle(signing({ approves: false }))).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
       });
@@ -336,10 +291,4 @@ export function describeRepeats(open: OpenStore): void {
       expect(claimsOf(result)).toEqual([{ holds: false, reserved: units('10'), used: 0n }]);
     });
   });
-}
-
-/** Another revision in force, and the list `allowed` there with bob in it. */
-async function moveOn(store: Store): Promise<void> {
-  await store.push(push('second', REVISION));
-  await store.changeList(change('allowed', ['bob']));
 }

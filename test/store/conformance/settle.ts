@@ -106,7 +106,7 @@ export function describeSettle(open: OpenStore): void {
         request({ revision: revisionOf('older') }),
         request({ validUntilMs: START_MS }),
         request({ terms: OTHER_TERMS }),
-        request({ approves: false, refusal: 'NO_POLICY', final: true }),
+        request({ approves: false, refusal: 'NO_POLICY' }),
         request({
           subject: 'payment:3',
           claims: [windowClaim('1', '10'), listClaim('none', 'hold-none', ['x'])],
@@ -346,7 +346,7 @@ export function describeSettle(open: OpenStore): void {
 
     it('lets a claim that only observes refuse nothing, and reserves it even if it does not hold', async () => {
       const { store } = await ready(open);
-      const observing = { decides: false, final: true } as const;
+      const observing = { decides: false } as const;
       const claims = [
         windowClaim('11', '10', observing),
         listClaim('missing', 'hold-all', ['a'], observing),
