@@ -90,7 +90,7 @@ const draws = process.env['COUNTERSIGN_SCREENSHOTS'] === '1';
 const SCREENSHOTS = join(import.meta.dirname, '../../docs/console');
 
 /** The rest of a longer page looks like what is above it. */
-const DRAWN_HEIGHT = 2000;
+const DRAWN_HEIGHT = 1600;
 
 /** The pages that docs/console.md shows. */
 const DRAWN = new Set([
@@ -118,7 +118,7 @@ export async function draw(page: Page, name: string, kind: (typeof LOOKS)[number
   // The screenshots of Playwright are PNG or JPEG, which are several times larger.
   const { data } = await devtools.send('Page.captureScreenshot', {
     format: 'webp',
-    quality: 80,
+    quality: 40,
     clip: { x: 0, y: 0, width, height, scale: 1 },
     captureBeyondViewport: true,
   });
