@@ -26,6 +26,14 @@ const links = DOCUMENTS.flatMap((path) =>
   [...textOf(path).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)].map(([, target = '']) => [path, target] as const),
 );
 
+it('docs/README.md leads to every page of docs', () => {
+  const linked = new Set(links.filter(([path]) => path === 'docs/README.md').map(([, target]) => target));
+  const pages = readdirSync(join(ROOT, 'docs')).filter(
+    (name) => name.endsWith('.md') && name !== 'README.md',
+  );
+  expect(pages.filter((name) => !linked.has(name))).toEqual([]);
+});
+
 describe('links of the documents lead somewhere:', () => {
   it('there are many', () => {
     expect(links.length).toBeGreaterThan(40);
