@@ -38,25 +38,3 @@ describe.each(names)('docs/examples/%s', (name) => {
     expect(untested).toEqual([]);
   });
 });
-
-describe('docs/policies.md', () => {
-  const page = readFileSync('docs/policies.md', 'utf8');
-  const [, section = ''] = /^## Night limits, tiers, exceptions\n(.*?)^## /ms.exec(page) ?? [];
-  const shown = [...section.matchAll(/\(examples\/([\w-]+)\/policies\.yaml\)\):\n\n```yaml\n(.*?)^```$/gms)];
-
-  it.each(shown.map(([, name = '', rules = '']) => [name, rules]))(
-    'shows the rules of docs/examples/%s as they are tested',
-    (name, rules) => {
-      expect(readFileSync(`docs/examples/${name}/policies.yaml`, 'utf8')).toContain(rules);
-    },
-  );
-
-  it('shows a limit at night, tiers by list and by value, and an exception', () => {
-    expect(shown.map(([, name]) => name)).toEqual([
-      'day-and-night',
-      'tiers-by-list',
-      'tiers-by-value',
-      'one-exempt-address',
-    ]);
-  });
-});
