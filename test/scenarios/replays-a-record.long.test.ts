@@ -15,6 +15,7 @@ const TIGHTER = 600;
 const BLOCKED = '0x00000000000000000000000000000000000000bb';
 
 const FOLDER: Readonly<Record<string, string>> = {
+  'assets.yaml': 'assets: { ETH: { chain: evm, decimals: 18 } }\n',
   'payments.yaml': `policy: payments
 callback: payment
 when: { source: shop, symbol: USDT1742 }

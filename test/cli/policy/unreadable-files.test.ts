@@ -77,7 +77,7 @@ describe('policy validate names the fault, its file, line and cure', () => {
     [
       'a line of a list file that is no JSON string',
       { 'one.yaml': policy('deny-list: { of: userId, file: l.txt }'), 'l.txt': '1\n"2\n' },
-      'l.txt:2: ',
+      'l.txt:2:1: ',
       'the second quotation mark is missing',
       'write a value that begins with " as a JSON string',
     ],
