@@ -124,7 +124,7 @@ export function parseTransfer(
             : mergedPayouts(payouts, addressIdentity)
                 .map((each) => `${each.to} ${formatAmount(each.amount)}`)
                 .join('\n'),
-        // Added only if there are unknown members, so that the digests of all other terms stay as they were.
+        // Most withdrawals have none.
         ...(outputs === undefined || outputs.unknownMembers === ''
           ? {}
           : { outputMembers: outputs.unknownMembers }),
@@ -196,23 +196,23 @@ function outputsOf(
       'split it, or raise the setting';
     reject('TOO_MANY_OUTPUTS', because, { outputs: count, most });
   }
-  const each: Payout[] = [];
+  const paid: Payout[] = [];
   const written: string[] = [];
   const unknown = new Set<string>();
   const unknownMembers: string[] = [];
   for (const output of decoded.objects) {
     const text = requiredText(output, 'address_to', ADDRESS);
     written.push(text);
-    const paid = requiredAmount(output, 'amount');
-    each.push({ to: text, amount: paid });
+    const each = requiredAmount(output, 'amount');
+    paid.push({ to: text, amount: each });
     const names = unknownNames(output, OUTPUT_DEFINED);
     if (names.length > 0) {
-      const of = { address: addressIdentity(text), amount: formatAmount(paid) };
+      const of = { address: addressIdentity(text), amount: formatAmount(each) };
       unknownMembers.push(unknownMembersOf(output, names, of));
     }
     for (const name of names) unknown.add(`outputs[].${name}`);
   }
-  const sum = each.reduce((total, { amount: paid }) => total + paid, 0n);
+  const sum = paid.reduce((total, each) => total + each.amount, 0n);
   if (sum !== amount) {
     reject(
       'OUTPUTS_INVALID',
@@ -222,7 +222,7 @@ function outputsOf(
   if (!written.some((text) => addressIdentity(text) === addressIdentity(to))) {
     reject('OUTPUTS_INVALID', `the outputs do not include ${to}, the address in to`);
   }
-  const payouts = mergedPayouts(each, toComparable);
+  const payouts = mergedPayouts(paid, toComparable);
   return { payouts, written, unknown: [...unknown], unknownMembers: unknownMembers.sort().join('\n') };
 }
 

@@ -5,8 +5,8 @@ import { ASSETS_FILE, type Asset, type AssetTable, hasKnownSpellings, readAssetA
 
 /**
  * The callback as the chain of its asset reads it. Its addresses have the canonical form, by which rules
- * compare and count. Without a chain in the asset table, the callback is
- * unchanged.
+ * compare and count. Where the asset table does not say how the chain spells addresses, they stay as they are, and
+ * the reading says so (`unspelled`).
  */
 export function readByChain(callback: Callback, assets: AssetTable): Callback {
   if (callback.kind === 'payment') return callback;
@@ -32,8 +32,8 @@ const unspelledReading = (symbol: string): ChainReading => ({
   problemOf: () => undefined,
   unspelled: {
     because:
-      `${ASSETS_FILE} does not say how ${symbol} spells addresses, so another spelling of the address would get ` +
-      `past this rule; name ${symbol} there with its chain`,
+      `${ASSETS_FILE} does not say how ${symbol} spells addresses, so another spelling of the address would not ` +
+      'be noticed; write its chain there, or `spellings: one` if each of its addresses has only one spelling',
     values: { symbol },
   },
   canonical: () => undefined,

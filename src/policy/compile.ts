@@ -439,7 +439,7 @@ function compileRule(
 const comparesSpellings = ({ compared }: Check): boolean =>
   compared?.effect !== undefined && compared.members.some((member) => ADDRESS_MEMBERS.has(member));
 
-/** The rule, which refuses an asset of which the asset table does not say how it spells addresses. */
+/** The rule, which also refuses an asset if the asset table does not say how its chain spells addresses. */
 function refusingUnspelled(evaluate: Check['evaluate']): Check['evaluate'] {
   return (callback, facts) => {
     const problem = callback.reading?.unspelled;

@@ -33,10 +33,7 @@ export function spellingFaults(release: Judged): readonly PolicyFault[] {
       if (compared?.effect === undefined || member === undefined) return [];
       const where = { file: '.', line: 0, column: 0, ...place, path: `${policy.name}/${name}` };
       const other = `another spelling of an address in ${member} ${compared.effect}`;
-      return wordings(release, texts, other).map((fault) => ({
-        ...where,
-        ...fault,
-      }));
+      return faultsOf(release, texts, other).map((fault) => ({ ...where, ...fault }));
     });
   });
 }
@@ -54,9 +51,9 @@ function comparingUnder(name: string, when: When, texts: When['texts']): Compari
   return { name, place: when.place, compared: { members, effect: 'does not match it' }, texts };
 }
 
-type Wording = Pick<PolicyFault, 'message' | 'fix'>;
+type Fault = Pick<PolicyFault, 'message' | 'fix'>;
 
-function wordings({ assets }: Judged, texts: When['texts'], other: string): readonly Wording[] {
+function faultsOf({ assets }: Judged, texts: When['texts'], other: string): readonly Fault[] {
   const named = texts.get('symbol');
   const symbols = [...(named ?? assets.keys())].sort();
   const unspelled = symbols.filter((symbol) => {
@@ -64,7 +61,7 @@ function wordings({ assets }: Judged, texts: When['texts'], other: string): read
     return asset !== undefined && !hasKnownSpellings(asset);
   });
   const unknown = symbols.filter((symbol) => !assets.has(symbol));
-  const found: Wording[] = [];
+  const found: Fault[] = [];
   if (unspelled.length > 0) {
     found.push({
       message: `${ASSETS_FILE} does not say how ${formatTexts(unspelled)} spells addresses (\`chain: text\`), so ${other}`,

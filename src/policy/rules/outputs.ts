@@ -92,7 +92,7 @@ rules:
             outputs: '[{"address_to":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","amount":"0.4"},
               {"address_to":"3J98t1WpEZ73CNmQviecrnyiWrnqRhWNLy","amount":"0.1"},
               {"address_to":"bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq","amount":"0.2"}]' }
-        expect: { verdict: FAILURE, rule: outputs#1, 
+        expect: { verdict: FAILURE, rule: outputs#1,
             values: { to: bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq, amount: '0.6', maxEach: '0.5' } }
       - source: vault
         transfer:
@@ -105,7 +105,7 @@ rules:
     warnOfUnusedSymbols({ maxEach }, context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
     return {
-      compared: { members: ['to'], ...(maxEach !== undefined && { effect: 'may get the same again' }) },
+      compared: { members: ['to'], ...(maxEach !== undefined && { effect: 'can be paid as much again' }) },
       evaluate: (callback) => judge(payoutsOf(callback), callback.symbol, max, eachFor),
     };
   },

@@ -42,7 +42,7 @@ it.each<[rule: string, when: string, said: string]>([
     'has a limit of its own',
   ],
   ['lock-out: { per: [to], after: 3, within: 1h, for: 1h }', '{ symbol: TON }', 'in to is locked out apart'],
-  ['outputs: { max: 5, maxEach: 1 }', '{ symbol: TON }', 'in to may get the same again'],
+  ['outputs: { max: 5, maxEach: 1 }', '{ symbol: TON }', 'in to can be paid as much again'],
   ["expression: { require: 'outputs.all(o, o.amount < 5)' }", '{ symbol: TON }', 'in to is another text'],
   [`expression: { require: "from != 'x'" }`, '{ symbol: TON }', 'in from is another text'],
   [
