@@ -55,7 +55,7 @@ export type NotChecked = Readonly<z.output<typeof notChecked>>;
 
 export const NOT_CHECKED: NotChecked = { holds: false, notChecked: true };
 
-type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'afresh'> : never;
+type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'retryable'> : never;
 /** A claim as a rule makes it. Evaluation adds the members that depend on the policy. */
 export type ClaimRequest = Requested<Claim>;
 
@@ -81,7 +81,7 @@ export const claimSchema = z.discriminatedUnion('type', [
 export function claimToJson(claim: Claim): object {
   const flags = {
     decides: claim.decides ? undefined : false,
-    afresh: claim.afresh ? true : undefined,
+    retryable: claim.retryable ? true : undefined,
     failed: claim.failed === true ? true : undefined,
   };
   if (claim.type !== 'window') return { ...claim, ...flags };

@@ -14,7 +14,7 @@ export const claimMembers = {
    * the store. After a refusal by such claims alone, a repeat is decided again. For lists, the store compares
    * versions instead.
    */
-  afresh: z.boolean().default(false),
+  retryable: z.boolean().default(false),
   /** True if the rule applies only because something failed: its refusal counts for no lock-out. */
   failed: z.boolean().optional(),
 };

@@ -79,12 +79,12 @@ interface Known {
  */
 type Standing =
   | { readonly state: 'absent' }
-  /** `afresh`: everything that fails may hold later without a push. */
-  | { readonly state: 'fails'; readonly afresh: boolean }
+  /** `retryable`: everything that fails may hold later without a push. */
+  | { readonly state: 'fails'; readonly retryable: boolean }
   | { readonly state: 'holds'; readonly covers: boolean; readonly requires: readonly Requirement[] };
 
-const FAILS: Standing = { state: 'fails', afresh: false };
-const FAILS_FOR_NOW: Standing = { state: 'fails', afresh: true };
+const FAILS: Standing = { state: 'fails', retryable: false };
+const FAILS_FOR_NOW: Standing = { state: 'fails', retryable: true };
 const ABSENT: Standing = { state: 'absent' };
 const NOTHING: readonly Requirement[] = [];
 const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
@@ -118,7 +118,7 @@ function judgeTested(
   };
   const failing = (outcome: RuleOutcome): Standing => {
     proposal.add(entry, outcome, position);
-    return fails(outcome.afresh === true || position.changes);
+    return fails(outcome.retryable === true || position.changes);
   };
   if (applies.state === 'unclear') return failing(refuseUnclear(applies));
   if (applies.state === 'unmet') {
@@ -148,7 +148,7 @@ function judgeRule(
 ): Standing {
   const outcome = evaluateRule(rule, callback, facts);
   const result = proposal.add(rule, outcome, position);
-  if (outcome.verdict === 'refuse') return fails(outcome.afresh === true || position.changes);
+  if (outcome.verdict === 'refuse') return fails(outcome.retryable === true || position.changes);
   // Outside of `any`, the store checks all claims, whatever is required.
   if (outcome.verdict === 'pass' || !position.isChoice) return rule.covers ? PASSES : HOLDS;
   return { state: 'holds', covers: rule.covers, requires: [result] };
@@ -164,7 +164,7 @@ function judgeAll(
   const before = proposal.coverageChanges;
   const standings = group.entries.map((entry) => judge(proposal, entry, known, position));
   const failing = standings.filter((standing) => standing.state === 'fails');
-  if (failing.length > 0) return fails(failing.every(({ afresh }) => afresh));
+  if (failing.length > 0) return fails(failing.every(({ retryable }) => retryable));
   const holding = standings.filter((standing) => standing.state === 'holds');
   const covers = holding.some((standing) => standing.covers);
   if (isAlternative === true && !covers) {
@@ -187,7 +187,7 @@ function judgeAny(
   const result = proposal.announce(group, position);
   const inner = { ...position, isChoice: true, isAlternative: true };
   const alternatives: Alternative[] = [];
-  let [covers, afresh] = [true, false];
+  let [covers, retryable] = [true, false];
   for (const entry of group.entries) {
     const from = proposal.length;
     const standing = judge(proposal, entry, known, inner);
@@ -195,19 +195,19 @@ function judgeAny(
     alternatives.push({ from, to: proposal.length, ...(requires === undefined ? {} : { requires }) });
     covers &&= standing.state !== 'holds' || standing.covers;
     // Any alternative may hold later, so one that passes by itself is enough.
-    afresh ||= standing.state === 'fails' && standing.afresh;
-    afresh ||=
-      requires?.some((requirement) => typeof requirement === 'object' && requirement.afresh) === true;
+    retryable ||= standing.state === 'fails' && standing.retryable;
+    retryable ||=
+      requires?.some((requirement) => typeof requirement === 'object' && requirement.retryable) === true;
     // Later alternatives would never be taken.
     if (requires?.length === 0) break;
   }
   // An alternative that fails for now may be the one that covers the callback.
-  if (afresh && !covers) proposal.addCoverageChange();
-  const standing = proposal.choose(group, { result, alternatives, afresh }, position);
+  if (retryable && !covers) proposal.addCoverageChange();
+  const standing = proposal.choose(group, { result, alternatives, retryable }, position);
   return standing.state === 'holds' && !covers ? { ...standing, covers } : standing;
 }
 
-const fails = (afresh: boolean): Standing => (afresh ? FAILS_FOR_NOW : FAILS);
+const fails = (retryable: boolean): Standing => (retryable ? FAILS_FOR_NOW : FAILS);
 
 const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
 
@@ -226,7 +226,7 @@ function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): Rul
       : outcome;
   } catch (thrown) {
     if (thrown instanceof UnreadableMember) return refuse(thrown.message, thrown.values);
-    return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true, failed: true };
+    return { ...refuse(`the rule failed: ${messageOf(thrown)}`), retryable: true, failed: true };
   }
 }
 
@@ -242,7 +242,7 @@ function resultOf(
 }
 
 /** The rule result that a claim belongs to, and how its refusal counts. */
-type ClaimEffect = Pick<Claim, 'result' | 'decides' | 'afresh'> & { readonly failed: boolean };
+type ClaimEffect = Pick<Claim, 'result' | 'decides' | 'retryable'> & { readonly failed: boolean };
 
 class ProposalBuilder {
   readonly #revision: string;
@@ -310,32 +310,32 @@ class ProposalBuilder {
     const failed = outcome.failed === true || position.failed;
     this.#results.push(resultOf(named, outcome, position));
     this.#noteUse(outcome);
-    this.#varies ||= outcome.afresh === true && verdict !== 'claim';
-    const afresh = outcome.afresh === true || position.changes;
-    if (position.isChoice) this.#outcomes.set(result, { ...outcome, afresh, failed });
-    else if (verdict === 'refuse') this.#decide(result, afresh, failed);
+    this.#varies ||= outcome.retryable === true && verdict !== 'claim';
+    const retryable = outcome.retryable === true || position.changes;
+    if (position.isChoice) this.#outcomes.set(result, { ...outcome, retryable, failed });
+    else if (verdict === 'refuse') this.#decide(result, retryable, failed);
     else if (verdict === 'claim') {
       const decides = named.mode === 'enforce';
-      this.#claim(outcome, { result, decides, afresh, failed });
+      this.#claim(outcome, { result, decides, retryable, failed });
     }
     return result;
   }
 
-  #decide(result: number, afresh: boolean, failed: boolean): void {
+  #decide(result: number, retryable: boolean, failed: boolean): void {
     const { mode, verdict } = this.#results[result] ?? {};
     if (mode !== 'enforce' || verdict !== 'refuse') return;
     this.#refuses = true;
-    if (!afresh) this.#lastingBy ??= result;
+    if (!retryable) this.#lastingBy ??= result;
     this.#failed &&= failed;
   }
 
   #claim(
     { claims = [] }: Pick<RuleOutcome, 'claims'>,
-    { result, decides, afresh, failed }: ClaimEffect,
+    { result, decides, retryable, failed }: ClaimEffect,
   ): void {
     for (const each of claims) {
       // Named one by one, because spreading a second object takes longer.
-      const claim = { ...each, result, decides, afresh };
+      const claim = { ...each, result, decides, retryable };
       this.#claims.push(failed ? { ...claim, failed } : claim);
       if ('values' in claim) this.#values += claim.values.length;
       if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
@@ -355,12 +355,12 @@ class ProposalBuilder {
 
   choose(
     { name, mode }: Named,
-    { result, alternatives, ...given }: Pick<Choice, 'result' | 'alternatives' | 'afresh'>,
+    { result, alternatives, ...given }: Pick<Choice, 'result' | 'alternatives' | 'retryable'>,
     { policy, changes: changing, failed: isByFailure, isChoice }: Position,
   ): Standing {
     const first = alternatives.find(({ requires }) => requires !== undefined);
     const verdict = first === undefined ? 'refuse' : first.requires?.length === 0 ? 'pass' : 'claim';
-    const afresh = changing || given.afresh;
+    const retryable = changing || given.retryable;
     const hasFailed = ({ from, to }: Alternative): boolean =>
       this.#results.slice(from, to).some(({ verdict: each }, at) => {
         return each === 'refuse' && this.#outcomes.get(from + at)?.failed === true;
@@ -368,14 +368,14 @@ class ProposalBuilder {
     const failed = isByFailure || alternatives.some(hasFailed);
     const because = this.#becauseOf(alternatives, first);
     this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
-    if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, afresh, failed });
-    else this.#decide(result, afresh, failed);
-    if (verdict === 'refuse') return fails(afresh);
+    if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, retryable, failed });
+    else this.#decide(result, retryable, failed);
+    if (verdict === 'refuse') return fails(retryable);
     if (verdict === 'pass') return PASSES;
     const choice: Choice = {
       result,
       decides: mode === 'enforce',
-      afresh,
+      retryable,
       ...(failed ? { failed } : {}),
       alternatives,
     };
@@ -393,8 +393,8 @@ class ProposalBuilder {
       else {
         const outcome = this.#outcomes.get(requirement);
         if (outcome !== undefined) {
-          const { afresh = false, failed = false } = outcome;
-          this.#claim(outcome, { result: requirement, decides: false, afresh, failed });
+          const { retryable = false, failed = false } = outcome;
+          this.#claim(outcome, { result: requirement, decides: false, retryable, failed });
         }
       }
     }
@@ -439,7 +439,7 @@ class ProposalBuilder {
       // A proposal with too many claims is refused, so the store checks none of them.
       claims: tooMany ? [] : this.#claims,
       choices: tooMany || this.#choices.length === 0 ? undefined : this.#choices,
-      afresh: this.#refuses ? this.#lastingBy === undefined : mayPass,
+      retryable: this.#refuses ? this.#lastingBy === undefined : mayPass,
       lastingBy: this.#lastingBy,
       failed: this.#refuses && this.#failed ? true : undefined,
       prices: this.#usedPriceVersion,
@@ -456,7 +456,7 @@ function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Prop
     refusal,
     results: [],
     claims: [],
-    afresh: false,
+    retryable: false,
     prices: 0,
     validFromMs: ALWAYS.fromMs,
     validUntilMs: ALWAYS.untilMs,

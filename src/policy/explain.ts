@@ -124,18 +124,18 @@ function decidingIn(
 
 /** Whether the refusal of a rule stands until a push or a change of a list: see Proposal. */
 function lasts(index: number, proposal: Explained, decision: StoreDecision): boolean {
-  const { results, afresh, lastingBy } = proposal;
+  const { results, retryable, lastingBy } = proposal;
   if (results[index]?.verdict === 'refuse') {
     // Old entries don't say which result it is.
-    return lastingBy === undefined ? afresh !== true : index === lastingBy;
+    return lastingBy === undefined ? retryable !== true : index === lastingBy;
   }
   const choice = choiceAt(proposal.choices, index);
   const claims = choice ? claimsIn(choice, proposal, decision) : claimsOf(proposal, index, decision);
   const failed = claims.filter((each) => wasFound(each) && each.found?.holds === false);
   // Any alternative may hold later. Without alternatives, each claim must.
   return choice
-    ? !choice.afresh && !failed.some(({ claim }) => claim.afresh)
-    : failed.some(({ claim }) => !claim.afresh);
+    ? !choice.retryable && !failed.some(({ claim }) => claim.retryable)
+    : failed.some(({ claim }) => !claim.retryable);
 }
 
 const entryDetail = z.object({ proposal: z.unknown() });

@@ -55,7 +55,7 @@ export interface Choice {
   /** Whether a refusal is needed if none holds; false for `mode: observe`. */
   readonly decides: boolean;
   /** Whether an alternative was refused by something that changes without a push. */
-  readonly afresh: boolean;
+  readonly retryable: boolean;
   /** True if an alternative was refused by a failure: see RuleOutcome. */
   readonly failed?: boolean | undefined;
   /** Up to the first that holds whatever the store finds. */
@@ -81,7 +81,7 @@ const requirement: z.ZodType<Requirement> = z.lazy(() => z.union([z.number(), ch
 const choice: z.ZodType<Choice> = z.strictObject({
   result: z.number(),
   decides: z.boolean(),
-  afresh: z.boolean(),
+  retryable: z.boolean(),
   failed: z.boolean().optional(),
   alternatives: z
     .array(
@@ -95,7 +95,7 @@ const choice: z.ZodType<Choice> = z.strictObject({
 });
 
 /**
- * The journal form of a proposal. Old entries have results as objects, and none of `afresh`, `lastingBy`
+ * The journal form of a proposal. Old entries have results as objects, and none of `retryable`, `lastingBy`
  * and `prices`.
  */
 const proposalSchema = z.strictObject({
@@ -117,7 +117,7 @@ const proposalSchema = z.strictObject({
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
    * push.
    */
-  afresh: z.boolean().default(false),
+  retryable: z.boolean().default(false),
   /** The first enforcing result that refuses until a push, whatever time, prices, orders and answers do. */
   lastingBy: z.number().optional(),
   /**

@@ -19,7 +19,7 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     approves: proposal.approves,
     /** The code of the decision if the proposal itself refuses. */
     refusalCode: proposal.refusal ?? ('RULE_REFUSED' as const),
-    afresh: proposal.afresh,
+    retryable: proposal.retryable,
     /** Whether the proposal's refusal counts for lock-outs: see RefusalsClaim. */
     refusalCounts: !proposal.approves && proposal.refusal === undefined && proposal.failed !== true,
     prices: proposal.prices,
@@ -37,7 +37,7 @@ export interface StepChoice {
   /** False for `mode: observe`: no alternative needs to hold. */
   readonly decides: boolean;
   /** See Choice. A refusal is also decided again if a claim of an alternative that failed says so. */
-  readonly afresh: boolean;
+  readonly retryable: boolean;
   /** Whether its refusal counts for lock-outs: see RefusalsClaim. */
   readonly refusalCounts: boolean;
   readonly alternatives: readonly (readonly (number | StepChoice)[])[];
@@ -48,7 +48,7 @@ const NONE: readonly StepChoice[] = [];
 /** In place of a result that has no claim, by which an alternative would hold unchecked. */
 const NEVER: StepChoice = {
   decides: true,
-  afresh: false,
+  retryable: false,
   refusalCounts: false,
   alternatives: [],
 };
@@ -56,9 +56,9 @@ const NEVER: StepChoice = {
 function stepChoices({ choices, claims }: Pick<Proposal, 'choices' | 'claims'>): readonly StepChoice[] {
   if (choices === undefined) return NONE;
   const claimsOf = Map.groupBy(claims.keys(), (index) => claims[index]?.result);
-  const stepChoice = ({ decides, afresh, failed, alternatives }: Choice): StepChoice => ({
+  const stepChoice = ({ decides, retryable, failed, alternatives }: Choice): StepChoice => ({
     decides,
-    afresh,
+    retryable,
     refusalCounts: failed !== true,
     alternatives: alternatives
       .map(({ requires }) => requires)

@@ -114,7 +114,7 @@ export type DecisionCode =
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
  *    settlement approves now. A refusal is repeated if its revision and the versions of its lists are
  *    still the same. It is decided again if everything that refused (the proposal, deciding
- *    claims, deciding choices) is marked `afresh`: such a refusal may change without a push. A repeat is
+ *    claims, deciding choices) is marked `retryable`: such a refusal may change without a push. A repeat is
  *    journalled as `repeat`, and names the first decision. A repeated approval reserves like a new one.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only

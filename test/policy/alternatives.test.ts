@@ -88,7 +88,7 @@ describe('any', () => {
     const other = '{ pass: { because: x }, when: { userId: 1 } }';
     expect(proposed(`  - any: [${other}]\n`)).toMatchObject({ approves: false });
     const unknown = '{ pass: { because: x }, when: { value: { above: 1, maxAge: 1m } } }';
-    expect(proposed(`  - any: [${unknown}]\n`)).toMatchObject({ approves: false, afresh: true });
+    expect(proposed(`  - any: [${unknown}]\n`)).toMatchObject({ approves: false, retryable: true });
     expect(proposed(`  - any: [${unknown}, ${YES}]\n`)).toMatchObject({ approves: true });
   });
 
@@ -99,46 +99,46 @@ describe('any', () => {
     expect(results[0]?.because).toContain('none of its rules applies for certain');
   });
 
-  it('refuses afresh if an alternative would pass at another time', () => {
+  it('refuses for now if an alternative would pass at another time', () => {
     const atNight = '{ pass: { because: x }, when: { during: { zone: UTC, hours: 22:00-06:00 } } }';
-    expect(proposed(`  - any: [${NO}, ${atNight}]\n`)).toMatchObject({ approves: false, afresh: true });
+    expect(proposed(`  - any: [${NO}, ${atNight}]\n`)).toMatchObject({ approves: false, retryable: true });
     expect(proposed(`  - any: [${NO}, ${atNight}]\n`, NOON + 11 * 3_600_000)).toMatchObject({
       approves: true,
     });
-    expect(proposed(`  - any: [${NO}]\n`)).toMatchObject({ approves: false, afresh: false });
+    expect(proposed(`  - any: [${NO}]\n`)).toMatchObject({ approves: false, retryable: false });
   });
 
-  it('refuses afresh if a rule of `all` would apply, and cover, at another time or price', () => {
+  it('refuses for now if a rule of `all` would apply, and cover, at another time or price', () => {
     const when = (condition: string): string => `{ all: [{ pass: { because: x }, when: { ${condition} } }] }`;
     const atNight = when('during: { zone: UTC, hours: 22:00-06:00 }');
-    expect(proposed(`  - any: [${NO}, ${atNight}]\n`)).toMatchObject({ approves: false, afresh: true });
+    expect(proposed(`  - any: [${NO}, ${atNight}]\n`)).toMatchObject({ approves: false, retryable: true });
     const priced = when('value: { above: 1, maxAge: 1m }');
-    expect(proposed(`  - any: [${priced}]\n`)).toMatchObject({ approves: false, afresh: true });
+    expect(proposed(`  - any: [${priced}]\n`)).toMatchObject({ approves: false, retryable: true });
     const other = when('userId: 1');
-    expect(proposed(`  - any: [${other}]\n`)).toMatchObject({ approves: false, afresh: false });
+    expect(proposed(`  - any: [${other}]\n`)).toMatchObject({ approves: false, retryable: false });
   });
 
-  it('that covers nothing now, and would at another time, is refused afresh', () => {
+  it('that covers nothing now, and would at another time, is refused for now', () => {
     const lockOut = '{ lock-out: { after: 3, within: 1h, for: 1h } }';
     const atNight = '{ schedule: { zone: UTC, hours: 22:00-06:00 } }';
     const uncovered = { approves: false, refusal: 'NO_POLICY' };
     for (const rule of [`any: [${atNight}, ${lockOut}]`, `any: [{ any: [${atNight}, ${lockOut}] }]`]) {
-      expect(proposed(`  - ${rule}\n`)).toMatchObject({ ...uncovered, afresh: true });
+      expect(proposed(`  - ${rule}\n`)).toMatchObject({ ...uncovered, retryable: true });
       expect(proposed(`  - ${rule}\n`, NOON + 11 * 3_600_000)).toMatchObject({ approves: true });
     }
     expect(proposed(`  - any: [{ all: [{ any: [${atNight}, ${lockOut}] }] }]\n`)).toMatchObject({
       approves: false,
-      afresh: true,
+      retryable: true,
     });
-    expect(proposed(`  - any: [${NO}, ${lockOut}]\n`)).toMatchObject({ ...uncovered, afresh: false });
+    expect(proposed(`  - any: [${NO}, ${lockOut}]\n`)).toMatchObject({ ...uncovered, retryable: false });
   });
 
-  it('calls a choice afresh only if an alternative was refused by something that passes', () => {
+  it('calls a choice retryable only if an alternative was refused by something that passes', () => {
     expect(proposed(`  - any: [${NO}, { all: [${CLAIM}, ${ROOM}] }]\n`).choices).toMatchObject([
-      { afresh: false },
+      { retryable: false },
     ]);
     const atNight = '{ pass: { because: x }, when: { during: { zone: UTC, hours: 22:00-06:00 } } }';
-    expect(proposed(`  - any: [${atNight}, ${CLAIM}]\n`).choices).toMatchObject([{ afresh: true }]);
+    expect(proposed(`  - any: [${atNight}, ${CLAIM}]\n`).choices).toMatchObject([{ retryable: true }]);
   });
 
   it('asks the plugins of alternatives that may apply', () => {

@@ -187,7 +187,7 @@ rules:
 `;
     expect(evaluateAt(release(yaml), payment(), NOON)).toMatchObject({
       approves: false,
-      afresh: true,
+      retryable: true,
       validFromMs: NOON - HOUR_MS,
       validUntilMs: NOON + HOUR_MS,
     });
@@ -199,7 +199,7 @@ rules:
 
   it('that looks at a price binds the decision to the prices, met or not', () => {
     const yaml = ruleWhen('{ value: { above: 1000, maxAge: 10m } }', 'payment');
-    expect(evaluateAt(release(yaml), payment(), NOON, PRICED)).toMatchObject({ prices: 1, afresh: true });
+    expect(evaluateAt(release(yaml), payment(), NOON, PRICED)).toMatchObject({ prices: 1, retryable: true });
   });
 
   it('gives the rule a count of its own', () => {

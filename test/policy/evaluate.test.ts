@@ -39,7 +39,7 @@ describe('evaluate', () => {
       refusal: 'NOTHING_IN_FORCE',
       results: [],
       claims: [],
-      afresh: false,
+      retryable: false,
       prices: 0,
       validFromMs: 0,
       validUntilMs: Number.MAX_SAFE_INTEGER,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 
-/** A proposal as it was written before there were `afresh` and `prices`. */
+/** A proposal as it was written before there were `retryable` and `prices`. */
 const OLDER = {
   revision: 'a'.repeat(64),
   approves: true,
@@ -42,17 +42,17 @@ const OLDER = {
 describe('a proposal of an entry that an earlier version wrote', () => {
   it('is read: every refusal stood then, and no rule knew prices', () => {
     expect(proposalFromJson(OLDER)).toMatchObject({
-      afresh: false,
+      retryable: false,
       prices: 0,
       claims: [
-        { type: 'window', afresh: false, amount: parseAmount('100'), max: parseAmount('10000.5') },
-        { type: 'list', afresh: false },
+        { type: 'window', retryable: false, amount: parseAmount('100'), max: parseAmount('10000.5') },
+        { type: 'list', retryable: false },
       ],
     });
   });
 
   it.each([
-    ['afresh that is no truth value', { ...OLDER, afresh: 'no' }],
+    ['retryable that is no truth value', { ...OLDER, retryable: 'no' }],
     ['prices that are no version', { ...OLDER, prices: '3' }],
     ['prices of nothing', { ...OLDER, prices: null }],
     ['a claim without a result', { ...OLDER, claims: [{ ...OLDER.claims[1], result: undefined }] }],

@@ -141,7 +141,7 @@ export async function openWorld(redis?: string): Promise<World> {
         validUntilMs: Number.MAX_SAFE_INTEGER,
         approves,
         refusal: undefined,
-        afresh: false,
+        retryable: false,
         prices: 0,
         claims: [],
         results: [],

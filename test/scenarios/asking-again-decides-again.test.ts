@@ -236,7 +236,7 @@ describe.each(['embedded', 'redis'] as const)('when only time has passed, on %s,
   let folder = '';
   beforeAll(async () => {
     redis = kind === 'redis' ? await startRedisServer() : undefined;
-    folder = mkdtempSync(join(tmpdir(), 'countersign-afresh-'));
+    folder = mkdtempSync(join(tmpdir(), 'countersign-retryable-'));
   });
   afterAll(async () => {
     await redis?.stop();

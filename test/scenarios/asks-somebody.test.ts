@@ -154,7 +154,7 @@ describeOnBothStores('somebody else is asked', (host) => {
     expect(risk.asked).toHaveLength(5);
   });
 
-  it('and silence is FAILURE within the time for an answer, journalled, and afresh', async () => {
+  it('and silence is FAILURE within the time for an answer, journalled, and retryable', async () => {
     const { service, risk } = await started(host, 300);
     risk.answerWith(() => undefined);
     const startedMs = performance.now();

@@ -60,13 +60,13 @@ export type Wanted =
 export interface Claim {
   readonly wanted: Wanted;
   readonly decides: boolean;
-  readonly afresh: boolean;
+  readonly retryable: boolean;
 }
 
 export interface Proposal {
   readonly approves: boolean;
   readonly refusal: 'NOTHING_IN_FORCE' | 'NO_POLICY' | undefined;
-  readonly afresh: boolean;
+  readonly retryable: boolean;
   /** Whether it depends on prices. */
   readonly prices: boolean;
   /** The claims of alternatives are here as well, and decide nothing by themselves. */
@@ -78,16 +78,16 @@ export interface Proposal {
 export interface Choice {
   readonly decides: boolean;
   /** Whether an alternative was refused by what changes without a push. */
-  readonly afresh: boolean;
+  readonly retryable: boolean;
   readonly alternatives: readonly (readonly (Claim | Choice)[])[];
 }
 
-type Said = 'passes' | 'refuses' | 'refuses afresh' | Wanted;
+type Said = 'passes' | 'refuses' | 'refuses for now' | Wanted;
 
 const unheard = (refusal: Proposal['refusal']): Proposal => ({
   approves: false,
   refusal,
-  afresh: false,
+  retryable: false,
   prices: false,
   claims: [],
   choices: [],
@@ -115,7 +115,7 @@ export function propose(known: Known, asked: Asked): Proposal {
   return {
     approves: covers && refusing.length === 0,
     refusal: refusing.length > 0 || covers ? undefined : 'NO_POLICY',
-    afresh: refusing.length > 0 ? refusing.every(({ afresh }) => afresh) : !covers && changes,
+    retryable: refusing.length > 0 ? refusing.every(({ retryable }) => retryable) : !covers && changes,
     prices,
     // Whatever decides beside it, each claim that was wanted is looked at.
     claims: said.flatMap(({ beside }) => beside.flatMap(claimsWithin)),
@@ -128,7 +128,7 @@ interface Judged {
   readonly state: 'absent' | 'refuses' | 'holds';
   readonly decides: boolean;
   /** Whether a cause of a refusal, if it refuses, changes without a push. */
-  readonly afresh: boolean;
+  readonly retryable: boolean;
   /** Whether it applies for certain. */
   readonly isCertain: boolean;
   /** What must hold in the store, if it holds otherwise. */
@@ -152,7 +152,13 @@ function judgeEntry(
   const scope = entry.when === undefined ? around : [...around, entry.when];
   const met = meets(when, known, asked);
   const common = { decides: entry.observe !== true };
-  const nothing = { ...common, isCertain: false, afresh: scope.some(dependsOnTime), wants: [], beside: [] };
+  const nothing = {
+    ...common,
+    isCertain: false,
+    retryable: scope.some(dependsOnTime),
+    wants: [],
+    beside: [],
+  };
   if (met === 'no' || (met === 'unknown' && isAlternative)) {
     return { ...nothing, state: isAlternative ? 'refuses' : 'absent' };
   }
@@ -186,11 +192,12 @@ function judgeRule(
       ? judgeMoved(policy, rule, known, asked, scope)
       : [judge(policy, rule, known, asked, scope)];
   const mayChange = asked.moves !== undefined && scope.some(dependsOnTime);
-  const refused = says.find((each) => each === 'refuses' || each === 'refuses afresh');
-  if (refused !== undefined) return { state: 'refuses', afresh: mayChange || refused === 'refuses afresh' };
-  const afresh = mayChange || AFRESH.has(rule.type);
+  const refused = says.find((each) => each === 'refuses' || each === 'refuses for now');
+  if (refused !== undefined)
+    return { state: 'refuses', retryable: mayChange || refused === 'refuses for now' };
+  const retryable = mayChange || RETRYABLE.has(rule.type);
   const claims = says.flatMap((wanted): readonly Claim[] =>
-    typeof wanted === 'string' ? [] : [{ wanted, decides: true, afresh }],
+    typeof wanted === 'string' ? [] : [{ wanted, decides: true, retryable }],
   );
   return {
     state: 'holds',
@@ -214,7 +221,7 @@ function judgeMoved(
   if (moves === undefined) return ['refuses'];
   if (rule.type === 'value-limit') {
     const values = moves.map(({ symbol, amount }) => priced(symbol, amount, rule.maxAge, known));
-    if (values.includes(undefined)) return ['refuses afresh'];
+    if (values.includes(undefined)) return ['refuses for now'];
     const value = values.reduce<Amount>((sum, each = 0n) => sum + each, 0n);
     return [valued(policy, rule, value, asked, scope)];
   }
@@ -235,11 +242,11 @@ function judgeAll(
   const refusing = judged.filter(({ state }) => state === 'refuses');
   const isCertain = judged.some((each) => each.state === 'holds' && each.isCertain);
   if (refusing.length > 0) {
-    const afresh = refusing.every((each) => each.afresh);
-    return { state: 'refuses', afresh, beside };
+    const retryable = refusing.every((each) => each.retryable);
+    return { state: 'refuses', retryable, beside };
   }
   if (isAlternative && !isCertain) {
-    return { state: 'refuses', afresh: scope.some(dependsOnTime) || entries.some(hasChanging), beside };
+    return { state: 'refuses', retryable: scope.some(dependsOnTime) || entries.some(hasChanging), beside };
   }
   if (judged.every(({ state }) => state === 'absent')) return { state: 'absent' };
   return { state: 'holds', isCertain, wants: judged.flatMap(({ wants }) => wants), beside };
@@ -257,19 +264,19 @@ function judgeAny(
   const reached = sure === -1 ? judged : judged.slice(0, sure + 1);
   const holding = reached.filter(({ state }) => state === 'holds');
   const mayChange = scope.some(dependsOnTime);
-  const changesWithin = (wanted: Claim | Choice): boolean => 'alternatives' in wanted && wanted.afresh;
-  const afresh =
+  const changesWithin = (wanted: Claim | Choice): boolean => 'alternatives' in wanted && wanted.retryable;
+  const retryable =
     mayChange ||
-    reached.some((each) => (each.state === 'refuses' ? each.afresh : each.wants.some(changesWithin)));
+    reached.some((each) => (each.state === 'refuses' ? each.retryable : each.wants.some(changesWithin)));
   const [first] = holding;
-  if (first === undefined) return { state: 'refuses', afresh };
+  if (first === undefined) return { state: 'refuses', retryable };
   if (first.wants.length === 0) return { state: 'holds', isCertain: true };
   const undecided = (wanted: Claim | Choice): Claim | Choice =>
     'alternatives' in wanted
       ? { ...wanted, alternatives: wanted.alternatives.map((each) => each.map(undecided)) }
       : Object.assign(wanted, { decides: false });
   const alternatives = holding.map(({ wants }) => wants.map(undecided));
-  const choice: Choice = { decides: true, afresh, alternatives };
+  const choice: Choice = { decides: true, retryable, alternatives };
   return { state: 'holds', isCertain: true, wants: [choice], beside: [choice] };
 }
 
@@ -340,7 +347,7 @@ const looksUp = ({ value, not, ...others }: WhenSpec, known: Known, asked: Asked
   meets(others, known, asked) !== 'no' &&
   ((value !== undefined && asked.moves !== undefined) || (not !== undefined && looksUp(not, known, asked)));
 /** Claims of these depend on what changes without a push. */
-const AFRESH: ReadonlySet<RuleSpec['type']> = new Set([
+const RETRYABLE: ReadonlySet<RuleSpec['type']> = new Set([
   'cooling-period',
   'distinct-limit',
   'first-use-limit',
@@ -385,7 +392,7 @@ function judge(
     }
     case 'value-limit': {
       const value = priced(asked.symbol, asked.amount, rule.maxAge, known);
-      return value === undefined ? 'refuses afresh' : valued(policy, rule, value, asked, scope);
+      return value === undefined ? 'refuses for now' : valued(policy, rule, value, asked, scope);
     }
     case 'first-use-limit': {
       const max = boundOf(rule.max, asked);
@@ -419,7 +426,7 @@ function judge(
     case 'pass':
       return 'passes';
     case 'schedule':
-      return isOpen(rule, known.atMs) ? 'passes' : 'refuses afresh';
+      return isOpen(rule, known.atMs) ? 'passes' : 'refuses for now';
     default:
       throw new TypeError('no such rule');
   }
@@ -487,7 +494,7 @@ function valued(
 ): Said {
   const max = amountOf(rule.max);
   const { window, per = [] } = rule;
-  if (window === undefined) return value <= max ? 'passes' : 'refuses afresh';
+  if (window === undefined) return value <= max ? 'passes' : 'refuses for now';
   return counted(policy, { ...rule, per, window, scope }, asked, { amount: value, max });
 }
 

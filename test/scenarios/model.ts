@@ -108,9 +108,9 @@ export class SourceModel {
     if (approves) this.state.reserve(name, taken, atMs);
     const verdict = approves ? 'SUCCESS' : 'FAILURE';
     const refusers = [...(proposal.approves ? [] : [proposal]), ...failing];
-    const stands = refusers.some(({ afresh }) => !afresh);
+    const stands = refusers.some(({ retryable }) => !retryable);
     // What stands in the way is told, not what may pass by itself.
-    const byClaim = proposal.afresh && stands;
+    const byClaim = proposal.retryable && stands;
     const refusal = (byClaim ? undefined : proposal.refusal) ?? 'RULE_REFUSED';
     const code = approves ? 'APPROVED' : refusal;
     subject.decisions.set(question, {
@@ -161,7 +161,7 @@ export class SourceModel {
     for (const claim of beside) check(claim);
     const chosen = proposal.choices.map((choice) => ({ choice, taken: take(choice) }));
     const withResult = (claim: Claim) => ({ ...claim, result: found.get(claim) ?? NOT_CHECKED });
-    const changes = (claim: Claim): boolean => claim.afresh && found.get(claim)?.holds === false;
+    const changes = (claim: Claim): boolean => claim.retryable && found.get(claim)?.holds === false;
     return {
       claims: proposal.claims.map(withResult),
       taken: [...beside, ...chosen.flatMap(({ taken }) => taken?.claims ?? [])].map(withResult),
@@ -170,8 +170,8 @@ export class SourceModel {
         ...beside.filter((claim) => claim.decides && found.get(claim)?.holds !== true),
         ...chosen
           .filter(({ choice, taken }) => choice.decides && taken === undefined)
-          .map(({ choice: { afresh, ...choice } }) => ({
-            afresh: afresh || choice.alternatives.flat().flatMap(claimsWithin).some(changes),
+          .map(({ choice: { retryable, ...choice } }) => ({
+            retryable: retryable || choice.alternatives.flat().flatMap(claimsWithin).some(changes),
           })),
       ],
     };

@@ -64,7 +64,7 @@ function previewing(store: Store): Store {
 
 /** A limit of 10, used up by what asks for 10, in a rolling window of an hour. */
 const filling = (subject: string) =>
-  request({ subject, claims: [windowClaim('10', '10', { afresh: true })] });
+  request({ subject, claims: [windowClaim('10', '10', { retryable: true })] });
 
 describe.each(['embedded', 'redis'] as const)('a clock that jumps, on %s,', (kind) => {
   let redis: RedisServerProcess | undefined;

@@ -1,5 +1,5 @@
 import { describe } from 'vitest';
-import { describeAfresh } from './conformance/afresh.ts';
+import { describeRetryable } from './conformance/retryable.ts';
 import { describeApprovalReleases } from './conformance/approval-releases.ts';
 import { describeAccess } from './conformance/access.ts';
 import { describeAged } from './conformance/aged.ts';
@@ -76,7 +76,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeFreezes(open);
     describeLists(open);
     describeJournal(open);
-    describeAfresh(open);
+    describeRetryable(open);
     describeApprovalReleases(open);
     describeAged(open);
     describeMarks(open);

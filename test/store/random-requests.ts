@@ -91,7 +91,7 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
     approves,
     refusal: refusalOf(random, approves, revision),
     failed: !approves && random.oneIn(4),
-    afresh: !approves && random.oneIn(3),
+    retryable: !approves && random.oneIn(3),
     prices: random.pick([0, 0, prices, random.oneIn(8) ? prices + 1 : prices]),
     claims,
     ...(choices && { choices }),
@@ -158,7 +158,7 @@ function randomChoice(random: Random, claims: readonly Claim[], of: number, dept
   return {
     result: claims.length + depth,
     decides: !random.oneIn(5),
-    afresh: random.oneIn(3),
+    retryable: random.oneIn(3),
     failed: random.oneIn(6),
     alternatives: shares.map((requires) => {
       const [first, ...others] = requires;
@@ -178,7 +178,7 @@ function randomChoice(random: Random, claims: readonly Claim[], of: number, dept
   };
 }
 
-type How = Pick<Claim, 'decides' | 'afresh'>;
+type How = Pick<Claim, 'decides' | 'retryable'>;
 type Draw = (random: Random, how: How, source: Source, nowMs: number) => Claim;
 
 const drawWindow: Draw = (random, how, source, nowMs) => {
@@ -197,7 +197,7 @@ const drawDistinct: Draw = (random, how, source) => {
 const drawRefusals: Draw = (random, how) =>
   refusalsClaim(1 + random.below(3), {
     ...how,
-    afresh: true,
+    retryable: true,
     key: keyOf(random.pick(LOCKOUTS)),
     forMs: random.pick([0, MINUTE_MS, HOUR_MS]),
   });
@@ -238,7 +238,7 @@ const DRAWS: readonly [Draw, ...Draw[]] = [
 
 function randomClaim(random: Random, source: Source, nowMs: number): Claim {
   const draw = random.pick(DRAWS);
-  const how = { decides: !random.oneIn(3), afresh: random.oneIn(2) };
+  const how = { decides: !random.oneIn(3), retryable: random.oneIn(2) };
   return draw(random, how, source, nowMs);
 }
 

@@ -253,7 +253,7 @@ describe('a counter on Redis that was removed', () => {
     let nowMs = START_MS;
     const store = await readyOn(server, { prefix, clock: () => nowMs });
     const ask = async (name: string, amount: string) => {
-      const claims = [windowClaim(amount, '100', { afresh: true })];
+      const claims = [windowClaim(amount, '100', { retryable: true })];
       const result = await store.settle(request({ subject: `payment:${name}`, claims }));
       return 'verdict' in result && [result.verdict, claimsOf(result)[0]];
     };
@@ -411,7 +411,7 @@ describe('an order on Redis', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     await store.expectOrder(announcement({ expiresAtMs: Date.now() + HOUR_MS }));
-    const claims = [orderClaim(MEMBERS, { afresh: true })];
+    const claims = [orderClaim(MEMBERS, { retryable: true })];
     expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'SUCCESS' });
     const client = rawClient(server);
     for (const terms of ['other', TERMS]) {

@@ -78,7 +78,7 @@ const APPROVING: Asked = {
   approves: true,
   refusal: undefined,
   failed: false,
-  afresh: false,
+  retryable: false,
   prices: 0,
   claims: [],
   detail: '{}',
@@ -139,7 +139,7 @@ export function windowClaim(
     type: 'window',
     result: 0,
     decides: true,
-    afresh: false,
+    retryable: false,
     key: keyOf('counter'),
     amount: units(amount),
     max: units(max),
@@ -158,7 +158,7 @@ export function distinctClaim(
     type: 'distinct',
     result: 0,
     decides: true,
-    afresh: false,
+    retryable: false,
     key: keyOf('distinct'),
     values: values.map(keyOf),
     max,
@@ -174,7 +174,7 @@ export function refusalsClaim(after: number, over: Partial<RefusalsClaim> = {}):
     type: 'refusals',
     result: 0,
     decides: true,
-    afresh: true,
+    retryable: true,
     key: keyOf('refusals'),
     after,
     withinMs: HOUR_MS,
@@ -191,7 +191,7 @@ export function listClaim(
   values: readonly string[],
   over: Partial<ListClaim> = {},
 ): ListClaim {
-  return { type: 'list', result: 0, decides: true, afresh: false, list, values, must, ...over };
+  return { type: 'list', result: 0, decides: true, retryable: false, list, values, must, ...over };
 }
 
 /** That a list holds the values, each for at least `ageMs`. */
@@ -205,7 +205,7 @@ export function agedClaim(
     type: 'aged',
     result: 0,
     decides: true,
-    afresh: false,
+    retryable: false,
     list,
     values,
     ageMs,
@@ -219,7 +219,7 @@ export function markClaim(over: Partial<MarkClaim> = {}): MarkClaim {
     type: 'mark',
     result: 0,
     decides: true,
-    afresh: false,
+    retryable: false,
     key: keyOf('mark'),
     ageMs: 0,
     exempt: false,
@@ -250,11 +250,11 @@ export function orderClaim(
   members: Readonly<Record<string, string>> = MEMBERS,
   over: Partial<OrderClaim> = {},
 ): OrderClaim {
-  return { type: 'order', result: 0, decides: true, afresh: false, members, ...over };
+  return { type: 'order', result: 0, decides: true, retryable: false, members, ...over };
 }
 
 export function speedUpClaim(max: number, withinMs: number, over: Partial<SpeedUpClaim> = {}): SpeedUpClaim {
-  return { type: 'speed-up', result: 0, decides: true, afresh: false, max, withinMs, ...over };
+  return { type: 'speed-up', result: 0, decides: true, retryable: false, max, withinMs, ...over };
 }
 
 /** Prices by asset, each true as of START_MS. */

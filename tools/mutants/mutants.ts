@@ -106,7 +106,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a rule that throws passes',
     file: 'src/policy/evaluate.ts',
-    from: 'return { ...refuse(`the rule failed: ${messageOf(thrown)}`), afresh: true, failed: true };',
+    from: 'return { ...refuse(`the rule failed: ${messageOf(thrown)}`), retryable: true, failed: true };',
     to: "return { ...refuse(`the rule failed: ${messageOf(thrown)}`), verdict: 'pass' };",
     caughtBy: ['test/policy/evaluate.test.ts'],
   },
@@ -127,8 +127,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'alternatives of which none holds are ignored',
     file: 'src/policy/evaluate.ts',
-    from: 'if (failing.length > 0) return fails(failing.every(({ afresh }) => afresh));',
-    to: 'if (failing.length > 1) return fails(failing.every(({ afresh }) => afresh));',
+    from: 'if (failing.length > 0) return fails(failing.every(({ retryable }) => retryable));',
+    to: 'if (failing.length > 1) return fails(failing.every(({ retryable }) => retryable));',
     caughtBy: ['test/policy/alternatives.test.ts'],
   },
   // The embedded store

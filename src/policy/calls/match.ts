@@ -67,8 +67,8 @@ export function matchEntry(entry: Entry, call: JudgedCall): Match {
   const failed = related.find(({ violation }) => violation !== undefined);
   if (failed?.violation === undefined) return { ...allowed, dependence };
   const { because, argument, found } = failed.violation;
-  const afresh = failed.valid !== undefined || failed.usesPrices === true;
-  return { ...refusal(because, { argument, found }), dependence: { ...dependence, afresh } };
+  const retryable = failed.valid !== undefined || failed.usesPrices === true;
+  return { ...refusal(because, { argument, found }), dependence: { ...dependence, retryable } };
 }
 
 function trailingRefusal({ trailingMax, method }: Entry, { trailing }: JudgedCall): Match | undefined {

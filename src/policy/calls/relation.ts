@@ -40,7 +40,7 @@ export interface Dependence {
   readonly valid?: Validity | undefined;
   readonly usesPrices?: boolean;
   /** True for a refusal that time or prices may change. */
-  readonly afresh?: boolean;
+  readonly retryable?: boolean;
 }
 
 /** The dependence of a result that several others determine. */
@@ -52,7 +52,7 @@ export function dependenceOf(results: readonly Dependence[]): Dependence {
   return {
     ...(valid === undefined ? {} : { valid }),
     usesPrices: results.some(({ usesPrices }) => usesPrices),
-    afresh: results.some(({ afresh }) => afresh),
+    retryable: results.some(({ retryable }) => retryable),
   };
 }
 

@@ -87,7 +87,7 @@ class TransactionEvaluation {
     const { values, lists } = this.#totals;
     const bytes = this.#trailingBytes;
     const trailing = bytes === 0 ? '' : `, with ${bytes} bytes behind the arguments`;
-    const dependence = { ...dependenceOf(this.#dependences), afresh: false };
+    const dependence = { ...dependenceOf(this.#dependences), retryable: false };
     if (lists.length === 0) {
       return { verdict: 'pass', because: `${this.#firstCall} is allowed${trailing}`, values, ...dependence };
     }
@@ -167,7 +167,7 @@ class TransactionEvaluation {
       // What an alternative refuses doesn't matter once another one allows the call.
       if (match.dependence !== undefined) {
         this.#dependences.push(
-          found === undefined ? match.dependence : { ...match.dependence, afresh: false },
+          found === undefined ? match.dependence : { ...match.dependence, retryable: false },
         );
       }
     }

@@ -91,7 +91,7 @@ rules:
           because: `${formatMember(member, entries)} on the list ${list} for at least ${period.text}`,
           values: { member, list, for: period.text, values },
           claims: [{ type: 'aged', list, values: entries, also, ageMs: period.ms }],
-          afresh: true,
+          retryable: true,
         };
       },
     };

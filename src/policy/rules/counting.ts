@@ -321,7 +321,7 @@ function countsOf(
   const group = acrossGroup ? ownGroup : undefined;
   if (acrossGroup && group === undefined) {
     const because = `the source ${source} has no group in the settings, across which this rule counts`;
-    return { ...refuse(because, { source }), afresh: true };
+    return { ...refuse(because, { source }), retryable: true };
   }
   const by: string[] = [];
   let text = '';
@@ -385,7 +385,7 @@ function claimRoom(
       return { type: 'window', key, amount, max: max.amount, window: span };
     }),
     // A window gets room again as time passes, without a push.
-    afresh: true,
+    retryable: true,
     valid,
   };
 }

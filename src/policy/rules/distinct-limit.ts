@@ -187,7 +187,7 @@ function judge(
       onlyNew,
     })),
     // A window gets room again as time passes, without a push.
-    afresh: true,
+    retryable: true,
     valid,
   };
 }

@@ -105,7 +105,7 @@ rules:
         because: `an announced order for ${subject} that agrees with it`,
         values: { subject, amount, symbol },
         claims: [{ type: 'order', members, also: otherOrderTexts(callback) }],
-        afresh: true,
+        retryable: true,
       };
     },
   }),

@@ -126,7 +126,7 @@ rules:
         if (holds) return pass(passes, values);
         const reason = because ?? `it is required that ${shown}`;
         const refusal = refuse(error === undefined ? reason : `${reason} (${error})`, values);
-        return CHANGING.some((name) => name in values) ? { ...refusal, afresh: true } : refusal;
+        return CHANGING.some((name) => name in values) ? { ...refusal, retryable: true } : refusal;
       },
     };
   },

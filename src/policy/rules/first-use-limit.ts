@@ -185,7 +185,7 @@ function judge(
       ageMs: period?.ms ?? 0,
       exempt: isWithin(payouts[index]?.amount, limit.amount),
     })),
-    afresh: true,
+    retryable: true,
   };
 }
 

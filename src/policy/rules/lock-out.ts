@@ -198,6 +198,6 @@ function judge(callback: Callback, { policy, counts, after, within, period }: Li
       whose: whoseText(counts.per, by) || `source ${callback.source}`,
     })),
     // It ends with time, or when somebody lifts it.
-    afresh: true,
+    retryable: true,
   };
 }

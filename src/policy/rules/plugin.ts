@@ -54,14 +54,14 @@ function outcomeOf({ type, name }: PluginQuestion, answer: PluginAnswer | undefi
   if (answer?.verdict === 'yes')
     return {
       ...pass(withReason(`${plugin} says yes`, answer), { [type]: name, answer: 'yes' }),
-      afresh: true,
+      retryable: true,
     };
   const because =
     answer === undefined
       ? `${plugin} was not asked`
       : withReason(answer.verdict === 'no' ? `${plugin} says no` : `${plugin} did not answer`, answer);
   const values = { [type]: name, answer: answer?.verdict === 'no' ? 'no' : 'failed' };
-  return { ...refuse(because, values), afresh: true, failed: answer?.verdict !== 'no' };
+  return { ...refuse(because, values), retryable: true, failed: answer?.verdict !== 'no' };
 }
 
 const withReason = (said: string, { because }: PluginAnswer): string =>

@@ -15,7 +15,7 @@ export function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Durati
   const refused = (because: string, values: RuleOutcome['values'], valid?: Validity): RuleOutcome => ({
     ...refuse(`${because} with \`countersign prices set\``, { asset: symbol, ...values }),
     usesPrices: true,
-    afresh: true,
+    retryable: true,
     failed: true,
     ...(valid === undefined ? {} : { valid }),
   });

@@ -231,7 +231,7 @@ export interface RuleOutcome {
    * True if a refusal depends on something that changes without a push, other than a list in the store: time,
    * prices, orders, answers. A repeat is then decided again.
    */
-  readonly afresh?: boolean;
+  readonly retryable?: boolean;
   /**
    * True if a refusal says nothing about the callback, because something that the rule needs failed: an
    * answer, a price, the rule itself. It counts for no lock-out.
@@ -279,7 +279,7 @@ export function allOf(parts: readonly RuleOutcome[]): RuleOutcome | undefined {
       [...names].map((name) => [name, parts.flatMap(({ values }) => values[name] ?? []).join(' ')]),
     ),
     ...(claims.length > 0 ? { claims } : {}),
-    afresh: parts.some((part) => part.afresh === true),
+    retryable: parts.some((part) => part.retryable === true),
     usesPrices,
     valid,
   };

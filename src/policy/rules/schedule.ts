@@ -87,7 +87,7 @@ rules:
       - source: shop
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
         expect: SUCCESS
-  - test: closed the second before, and then decided afresh
+  - test: closed the second before, and then decided again
     now: 2026-03-02T07:59:59Z
     callbacks:
       - source: shop
@@ -199,8 +199,8 @@ function outcomeAt(
   },
 ): RuleOutcome {
   const now = `${day} ${date} ${time} in ${zone}`;
-  const common: Pick<RuleOutcome, 'afresh' | 'valid'> = {
-    afresh: true,
+  const common: Pick<RuleOutcome, 'retryable' | 'valid'> = {
+    retryable: true,
     valid: { fromMs: period.startMs, untilMs: period.endMs },
   };
   const values = { now: `${date} ${time}`, day, zone, hours };

@@ -108,7 +108,7 @@ rules:
         because: `a speed-up within ${within.text} of the approval, one of at most ${max}`,
         values: { max: String(max), within: within.text },
         claims: [{ type: 'speed-up', max, withinMs: within.ms }],
-        afresh: true,
+        retryable: true,
       };
     },
   }),

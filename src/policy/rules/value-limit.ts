@@ -206,9 +206,9 @@ function judgeSum(
     max: max.text,
   };
   const valid = valued.reduce<Validity | undefined>((all, each) => bothValid(each.valid, all), undefined);
-  const changing: Pick<RuleOutcome, 'usesPrices' | 'afresh' | 'valid'> = {
+  const changing: Pick<RuleOutcome, 'usesPrices' | 'retryable' | 'valid'> = {
     usesPrices: true,
-    afresh: true,
+    retryable: true,
     valid,
   };
   const atPrice = valued

@@ -45,9 +45,9 @@ export interface CheckedClaims {
   readonly refusalCounts: boolean;
 }
 
-/** How a refusal stands: see isAfresh. */
+/** How a refusal stands: see isRetryable. */
 export interface Refuser {
-  readonly afresh: boolean;
+  readonly retryable: boolean;
 }
 
 /** Checks the claims; reserves nothing. */
@@ -110,7 +110,7 @@ export function checkClaims(
       ...failed,
       // Any alternative may hold later, so one cause that passes by itself is enough.
       ...failedChoices.map((choice) => ({
-        afresh: choice.afresh || failing(choice).some((at) => claims[at]?.afresh === true),
+        retryable: choice.retryable || failing(choice).some((at) => claims[at]?.retryable === true),
       })),
     ],
     refusalCounts:

@@ -158,7 +158,7 @@ function isRepeated(
   approves: boolean,
 ): boolean {
   if (before.verdict === 'SUCCESS') return approves;
-  if (before.afresh || before.revision !== revision) return false;
+  if (before.retryable || before.revision !== revision) return false;
   return before.lists.every(([list, version]) => lists.version(source, list) === version);
 }
 
@@ -214,8 +214,8 @@ function decide(
 ): Settlement {
   const { source, subject, revision } = request;
   const { question, claims, approves } = known;
-  const afresh = !approves && isAfresh(request, claims);
-  const code = approves ? 'APPROVED' : refusalCodeOf(request, afresh);
+  const retryable = !approves && isRetryable(request, claims);
+  const code = approves ? 'APPROVED' : refusalCodeOf(request, retryable);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const isCounted = code === 'RULE_REFUSED' && (request.refusalCounts || claims.refusalCounts);
   const results = isCounted ? refusedResults(tables, request, claims.results, atMs) : claims.results;
@@ -229,7 +229,7 @@ function decide(
       verdict,
       code,
       revision: approves ? '' : revision,
-      afresh,
+      retryable,
       atMs,
       lists: approves ? [] : listVersions(tables, request, claims.results),
     };
@@ -240,8 +240,8 @@ function decide(
 }
 
 /** The proposal's own code, unless the proposal may approve later and a claim refuses for longer. */
-function refusalCodeOf(request: SettleStep, afresh: boolean): StoredDecision['code'] {
-  const byClaim = request.approves || (request.afresh && !afresh);
+function refusalCodeOf(request: SettleStep, retryable: boolean): StoredDecision['code'] {
+  const byClaim = request.approves || (request.retryable && !retryable);
   return byClaim ? 'RULE_REFUSED' : request.refusalCode;
 }
 
@@ -249,7 +249,7 @@ function refusalCodeOf(request: SettleStep, afresh: boolean): StoredDecision['co
  * Whether the refusal is never repeated, but decided again each time. Any other refusal is repeated until a
  * push, or a change of one of its lists.
  */
-function isAfresh(request: SettleStep, claims: CheckedClaims): boolean {
+function isRetryable(request: SettleStep, claims: CheckedClaims): boolean {
   const refusers = request.approves ? claims.refusers : [request, ...claims.refusers];
-  return refusers.length > 0 && refusers.every((refuser) => refuser.afresh);
+  return refusers.length > 0 && refusers.every((refuser) => refuser.retryable);
 }

@@ -23,7 +23,7 @@ const storedDecision = z.strictObject({
   /** Of a refusal; a repeated approval doesn't depend on it. */
   revision: z.string().default(''),
   /** A refusal that is never repeated, but decided again each time. */
-  afresh: z.boolean().default(false),
+  retryable: z.boolean().default(false),
   /** When it was made. */
   atMs: z.number(),
   /** The lists that a refusal depends on, with their versions; 0 for a list that did not exist. */

@@ -75,7 +75,7 @@ function formatUnits(amount: Amount): string {
 }
 
 function header(claim: Claim, rest: string): string {
-  return `${claim.type} ${flag(claim.decides)} ${flag(claim.afresh)} ${flag(claim.failed === true)} ${rest}`;
+  return `${claim.type} ${flag(claim.decides)} ${flag(claim.retryable)} ${flag(claim.failed === true)} ${rest}`;
 }
 
 export const flag = (value: boolean): string => (value ? '1' : '0');

@@ -213,7 +213,7 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     String(request.validUntilMs),
     flag(request.approves),
     request.refusalCode,
-    flag(request.afresh),
+    flag(request.retryable),
     String(request.prices),
     request.detail,
     expected.epoch,
@@ -225,12 +225,12 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
   ];
 }
 
-/** Whether it decides, whether its refusal is afresh, its alternatives, and whether its refusal counts. */
+/** Whether it decides, whether its refusal is retryable, its alternatives, and whether its refusal counts. */
 function choiceArgument(choice: StepChoice): unknown {
   const alternatives = choice.alternatives.map((items) =>
     items.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
   );
-  return [flag(choice.decides), flag(choice.afresh), alternatives, flag(choice.refusalCounts)];
+  return [flag(choice.decides), flag(choice.retryable), alternatives, flag(choice.refusalCounts)];
 }
 
 const notificationReply = z.tuple([

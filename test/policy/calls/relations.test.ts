@@ -79,7 +79,7 @@ describe('a deadline within an hour', () => {
     const { verdict, because: found, values, proposal } = proposed(compiled, swap(deadline));
     expect({ verdict, found }).toEqual({ verdict: 'refuse', found: because });
     expect(values).toMatchObject({ argument: 'deadline', method: SWAP });
-    expect(proposal.afresh).toBe(true);
+    expect(proposal.retryable).toBe(true);
   });
 
   it('says for which instants that is so, and decides otherwise right outside of them', () => {
@@ -117,10 +117,10 @@ describe('a deadline within an hour', () => {
     );
     const { verdict, proposal } = proposed(strict, swap(NOON_S + 1n, 6n));
     expect(verdict).toBe('refuse');
-    expect(proposal).toMatchObject({ afresh: false, validFromMs: 0 });
+    expect(proposal).toMatchObject({ retryable: false, validFromMs: 0 });
     const both = proposed(strict, multicall(swap(NOON_S + 1n, 3n), swap(NOON_S + 1n, 3n)));
     expect(both.because).toContain('is 6 over all calls together');
-    expect(both.proposal.afresh).toBe(false);
+    expect(both.proposal.retryable).toBe(false);
   });
 
   it('of two entries, one with another time, lets pass what one of them allows', () => {
@@ -129,7 +129,7 @@ describe('a deadline within an hour', () => {
       swapEntry(`{ amountIn: any, amountOutMin: any, to: { values: '${ME}' }, deadline: { within: 2h } }`),
     );
     const { verdict, proposal } = proposed(two, swap(NOON_S + HOUR + 600n));
-    expect({ verdict, afresh: proposal.afresh }).toEqual({ verdict: 'pass', afresh: false });
+    expect({ verdict, retryable: proposal.retryable }).toEqual({ verdict: 'pass', retryable: false });
     // Within 600 seconds, the first entry allows it too.
     expect(proposal.validUntilMs).toBe(NOON + 600_000);
     expect(proposed(two, swap(NOON_S + 2n * HOUR + 1n))).toMatchObject({
@@ -213,7 +213,7 @@ describe('an amount that is at least a share of another', () => {
       verdict: 'refuse',
       because: 'amountOutMin 990 is below 99.5 % of amountIn 1000',
       values: { argument: 'amountOutMin', found: '990' },
-      proposal: { afresh: false, prices: 0, validFromMs: 0 },
+      proposal: { retryable: false, prices: 0, validFromMs: 0 },
     });
     expect(proposed(compiled, swap(0n, 0n, 1n)).because).toBe(
       'amountIn is 0, and a share of nothing limits nothing',
@@ -297,7 +297,7 @@ describe('an amount that is at least a share of another', () => {
       expect(found(3500n * UNIT, ETHER, NOON + 600_001)).toMatchObject({
         verdict: 'refuse',
         because: expect.stringContaining('is older than 10m'),
-        proposal: { afresh: true, prices: 1 },
+        proposal: { retryable: true, prices: 1 },
       });
     });
 
@@ -308,7 +308,7 @@ describe('an amount that is at least a share of another', () => {
       ['one is dated in the future', { USDT: ['1', NOON + 60_001], ETH: '1' }, 'is dated in the future'],
     ])('and refuses if %s', (_, table, because) => {
       const result = found(3500n * UNIT, ETHER, NOON, pricesOf(table));
-      expect(result).toMatchObject({ verdict: 'refuse', proposal: { afresh: true, prices: 1 } });
+      expect(result).toMatchObject({ verdict: 'refuse', proposal: { retryable: true, prices: 1 } });
       expect(result.because).toContain(because);
     });
 

@@ -64,7 +64,7 @@ describe.each(RULES)('%s across a group', (_, rule) => {
       because: 'the source shop has no group in the settings, across which this rule counts',
       values: { source: 'shop' },
     });
-    expect(proposal.afresh).toBe(true);
+    expect(proposal.retryable).toBe(true);
   });
 
   it('can not count each source alone as well', () => {

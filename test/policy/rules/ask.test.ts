@@ -39,9 +39,9 @@ describe('ask', () => {
       'service risk did not answer: all is well',
       'failed',
     ],
-  ])('refuses %s, afresh', (_, answer, because, told) => {
-    const { approves, afresh, results } = answered(RULE, payment(), answer);
-    expect({ approves, afresh }).toEqual({ approves: false, afresh: true });
+  ])('refuses %s, retryable', (_, answer, because, told) => {
+    const { approves, retryable, results } = answered(RULE, payment(), answer);
+    expect({ approves, retryable }).toEqual({ approves: false, retryable: true });
     expect(results[0]).toMatchObject({
       verdict: 'refuse',
       because,

@@ -697,7 +697,7 @@ describe('contract-calls asks the lists of the store', () => {
       because: `transfer(address,uint256) of ${USDT} is allowed with ${THIEF} on the list partners, ${THIEF} not on the list blocked`,
       values: { member: 'to', 'args.to': THIEF },
     });
-    const claim = { type: 'list', values: [THIEF], result: 0, decides: true, afresh: false };
+    const claim = { type: 'list', values: [THIEF], result: 0, decides: true, retryable: false };
     expect(result.claims).toEqual([
       { ...claim, list: 'partners', must: 'hold-all' },
       { ...claim, list: 'blocked', must: 'hold-none' },

@@ -6,7 +6,7 @@ const RULE = 'cooling-period: { of: to, list: partners, for: 24h }';
 const toBoth = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
 
 describe('cooling-period', () => {
-  it('asks the store for all addresses at once, each of the age, and to be decided afresh', () => {
+  it('asks the store for all addresses at once, each of the age, and to be decided again', () => {
     const { result, claims } = judged(RULE, toBoth);
     expect(result).toMatchObject({
       verdict: 'claim',
@@ -18,7 +18,7 @@ describe('cooling-period', () => {
         type: 'aged',
         result: 0,
         decides: true,
-        afresh: true,
+        retryable: true,
         list: 'partners',
         values: [A.toLowerCase(), B.toLowerCase()],
         ageMs: DAY_MS,
@@ -60,7 +60,7 @@ describe('cooling-period', () => {
     );
     expect(result).toMatchObject({ verdict: 'refuse', because: expect.stringContaining('is missing') });
     expect(claims).toEqual([]);
-    expect(proposal.afresh).toBe(false);
+    expect(proposal.retryable).toBe(false);
   });
 
   it.each([

@@ -40,7 +40,7 @@ describe('distinct-limit', () => {
       {
         type: 'distinct',
         decides: true,
-        afresh: true,
+        retryable: true,
         max: 5,
         onlyNew: false,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),

@@ -9,7 +9,7 @@ function claimed(callback: Callback, scheme?: string): unknown {
 }
 
 describe('expected-order', () => {
-  it('claims an order for the subject, and is decided afresh each time', () => {
+  it('claims an order for the subject, and is decided again each time', () => {
     const { result, claims, proposal } = judged('expected-order: {}', payment({ orderAmount: '1.50' }), {
       facts: { scheme: 'rsa' },
     });
@@ -23,7 +23,7 @@ describe('expected-order', () => {
         type: 'order',
         result: 0,
         decides: true,
-        afresh: true,
+        retryable: true,
         members: { userId: '12345', symbol: 'USDT1742', amount: '1.5', scheme: 'rsa' },
       },
     ]);

@@ -84,10 +84,10 @@ describe('an expression that is true', () => {
   it('knows how a payment was signed, where that is known', () => {
     const inForce = release(onePolicy(rule("scheme in ['rsa', 'rsa-envelope']")));
     // The scheme is not among the terms: the same payment may come again, signed as it should be.
-    expect(evaluate(inForce, payment(), factsAt(NOON, { scheme: 'md5' })).afresh).toBe(true);
-    expect(evaluate(release(onePolicy(rule("amount < decimal('1')"))), payment(), factsAt(NOON)).afresh).toBe(
-      false,
-    );
+    expect(evaluate(inForce, payment(), factsAt(NOON, { scheme: 'md5' })).retryable).toBe(true);
+    expect(
+      evaluate(release(onePolicy(rule("amount < decimal('1')"))), payment(), factsAt(NOON)).retryable,
+    ).toBe(false);
     const approves = (scheme: string | undefined): boolean =>
       evaluate(inForce, payment(), factsAt(NOON, { scheme })).approves;
     expect([approves('rsa'), approves('md5'), approves(undefined)]).toEqual([true, false, false]);
@@ -172,7 +172,7 @@ describe('anything but true', () => {
       because: "it is required that amount <= 50 && userId != '666'",
       values: { amount: '100', userId: '12345' },
     });
-    expect(proposal).toMatchObject({ approves: false, afresh: false });
+    expect(proposal).toMatchObject({ approves: false, retryable: false });
   });
 
   it('says it in the words of the policy', () => {

@@ -44,7 +44,7 @@ describe('first-use-limit', () => {
         type: 'mark',
         result: 0,
         decides: true,
-        afresh: true,
+        retryable: true,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),
         ageMs: 86_400_000,
         exempt: true,
@@ -123,7 +123,7 @@ describe('first-use-limit', () => {
     const unlimited = judged(RULE, web3({ amount: -1 }), { when: ETH });
     expect(unlimited.result).toMatchObject({ verdict: 'refuse', because: 'the amount is unlimited' });
     expect(unlimited.claims).toEqual([]);
-    expect(unlimited.proposal.afresh).toBe(false);
+    expect(unlimited.proposal.retryable).toBe(false);
     expect(marks(RULE, web3({ amount: '0' }))).toMatchObject([{ exempt: true }]);
     expect(marks(RULE, web3({ amount: '1.6' }))).toMatchObject([{ exempt: false }]);
   });

@@ -59,7 +59,7 @@ describe('allow-list', () => {
         type: 'list',
         result: 0,
         decides: true,
-        afresh: false,
+        retryable: false,
         list: 'partners',
         values: [A.toLowerCase(), B.toLowerCase()],
         must: 'hold-all',

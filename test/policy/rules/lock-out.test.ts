@@ -50,7 +50,7 @@ describe('lock-out', () => {
         forMs: 86_400_000,
         policy: 'one',
         whose: 'userId 12345',
-        afresh: true,
+        retryable: true,
       },
     ]);
   });

@@ -35,7 +35,7 @@ describe('outputs', () => {
     const { result, proposal } = judged(`outputs: ${parameters}`, callback);
     expect(result.verdict).toBe('refuse');
     expect(result.because).toContain(because);
-    expect(proposal.afresh).toBe(false);
+    expect(proposal.retryable).toBe(false);
   });
 
   it('says which address is paid too much, and how many there are', () => {

@@ -118,7 +118,7 @@ describe('a schedule', () => {
     expect(verdictAt(parameters, now)).toBe('refuse');
   });
 
-  it('says when it opens, and is asked afresh until then', () => {
+  it('says when it opens, and is asked again until then', () => {
     const { result, proposal } = schedule(OFFICE)('2026-03-06T16:30:00Z');
     expect(result).toMatchObject({
       because: 'closed until 2026-03-09T08:00:00Z: it is fri 2026-03-06 17:30 in Europe/Berlin',
@@ -132,7 +132,7 @@ describe('a schedule', () => {
     });
     expect(proposal).toMatchObject({
       approves: false,
-      afresh: true,
+      retryable: true,
       validFromMs: Date.parse('2026-03-06T16:30:00Z'),
       validUntilMs: Date.parse('2026-03-06T23:00:00Z'),
     });

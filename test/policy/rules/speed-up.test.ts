@@ -32,7 +32,7 @@ describe('speed-up', () => {
         type: 'speed-up',
         result: 0,
         decides: true,
-        afresh: true,
+        retryable: true,
         max: 3,
         withinMs: 86_400_000,
       },
@@ -46,7 +46,7 @@ describe('speed-up', () => {
       const { result, proposal, claims } = judged(NEVER, callback);
       expect(result).toMatchObject({ verdict: 'refuse', because: 'speed-ups are not allowed' });
       expect(claims).toEqual([]);
-      expect(proposal).toMatchObject({ approves: false, afresh: false });
+      expect(proposal).toMatchObject({ approves: false, retryable: false });
     },
   );
 

@@ -65,7 +65,7 @@ describe('value-limit, of one callback', () => {
         max: '10000',
       },
     });
-    expect(proposal).toMatchObject({ approves: false, afresh: true, prices: 3 });
+    expect(proposal).toMatchObject({ approves: false, retryable: true, prices: 3 });
   });
 
   it('holds for as long as the price may be used', () => {
@@ -94,14 +94,14 @@ describe('the price of a value-limit', () => {
         'the price of USDT1742, 1 as of 2024-03-15T11:49:59.999Z, is older than 10m; set it again with `countersign prices set`',
       values: { asset: 'USDT1742', price: '1', asOf: '2024-03-15T11:49:59.999Z', maxAge: '10m' },
     });
-    expect(proposal).toMatchObject({ afresh: true, prices: 3, validFromMs: NOON });
+    expect(proposal).toMatchObject({ retryable: true, prices: 3, validFromMs: NOON });
   });
 
   it('refuses when it is of more than a minute to come: some clock is wrong', () => {
     const { result, proposal } = at(NOON + MINUTE_MS + 1);
     expect(result).toMatchObject({ verdict: 'refuse', values: { asOf: '2024-03-15T12:01:00.001Z' } });
     expect(result.because).toContain('is dated in the future; correct the clock');
-    expect(proposal).toMatchObject({ afresh: true, prices: 3, validFromMs: 0, validUntilMs: NOON + 1 });
+    expect(proposal).toMatchObject({ retryable: true, prices: 3, validFromMs: 0, validUntilMs: NOON + 1 });
   });
 
   it.each(['0s', '93d', '10', '10 m', 'day', '', '1.5h'])('maxAge %j is a fault', (maxAge) => {
@@ -124,7 +124,7 @@ describe('the price of a value-limit', () => {
       values: { asset: 'USDT1742' },
     });
     expect(claims).toEqual([]);
-    expect(proposal).toMatchObject({ afresh: true, prices: 3 });
+    expect(proposal).toMatchObject({ retryable: true, prices: 3 });
   });
 
   it('refuses where no price was ever set', () => {
@@ -162,7 +162,7 @@ describe('the price of a value-limit', () => {
     const { result, proposal } = judged(rule, callback, facts({ USDT1742: '2' }));
     expect(result.verdict).toBe('refuse');
     expect(result.because).toContain('more than 36 digits before the point');
-    expect(proposal).toMatchObject({ afresh: true, prices: 3 });
+    expect(proposal).toMatchObject({ retryable: true, prices: 3 });
   });
 });
 
@@ -195,7 +195,7 @@ describe('value-limit, in a window', () => {
     expect(claims).toMatchObject([
       {
         type: 'window',
-        afresh: true,
+        retryable: true,
         amount: parseAmount('48500'),
         max: parseAmount('10000'),
         window: { type: 'rolling', lengthMs: 86_400_000 },
@@ -251,7 +251,7 @@ describe('value-limit, in a window', () => {
       verdict: 'refuse',
       because: 'memo is missing, by which this rule counts',
     });
-    expect(proposal).toMatchObject({ afresh: false, prices: 3 });
+    expect(proposal).toMatchObject({ retryable: false, prices: 3 });
   });
 });
 

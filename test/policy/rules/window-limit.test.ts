@@ -50,7 +50,7 @@ describe('window-limit', () => {
         type: 'window',
         result: 0,
         decides: true,
-        afresh: true,
+        retryable: true,
         key: expect.stringMatching(/^[0-9a-f]{32}$/),
         amount: parseAmount(orderAmount),
         max: parseAmount('50000'),

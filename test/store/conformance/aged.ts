@@ -37,7 +37,7 @@ export function describeAged(open: OpenStore): void {
       const found = async (ageMs: number, values: readonly string[]) =>
         claimsOf(
           await store.settle(
-            request({ approves: false, afresh: true, claims: [agedClaim('partners', ageMs, values)] }),
+            request({ approves: false, retryable: true, claims: [agedClaim('partners', ageMs, values)] }),
           ),
         );
       expect(await found(0, ['c', 'b', 'a'])).toEqual([
@@ -65,7 +65,7 @@ export function describeAged(open: OpenStore): void {
 
     it('counts from when a value was first added, unless it was removed in between', async () => {
       const { store, clock } = await ready(open);
-      const claims = [agedClaim('partners', HOUR_MS, ['a'], { afresh: true })];
+      const claims = [agedClaim('partners', HOUR_MS, ['a'], { retryable: true })];
       await store.changeList(change('partners', ['a']));
       clock.advance(HOUR_MS - 1);
       await store.changeList(change('partners', ['a', 'b']));
@@ -115,10 +115,10 @@ export function describeAged(open: OpenStore): void {
       expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('decides its refusal afresh where it asks for that', async () => {
+    it('decides its refusal again where it asks for that', async () => {
       const { store, clock } = await ready(open);
       await store.changeList(change('partners', ['a']));
-      const asked = request({ claims: [agedClaim('partners', HOUR_MS, ['a'], { afresh: true })] });
+      const asked = request({ claims: [agedClaim('partners', HOUR_MS, ['a'], { retryable: true })] });
       expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       clock.advance(HOUR_MS - 1);
       expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });

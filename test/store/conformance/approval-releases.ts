@@ -172,7 +172,7 @@ export function describeApprovalReleases(open: OpenStore): void {
         {
           result: 3,
           decides: true,
-          afresh: false,
+          retryable: false,
           alternatives: [
             { from: 0, to: 2, requires: [0, 1] },
             { from: 2, to: 3, requires: [2] },

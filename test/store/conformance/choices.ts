@@ -29,7 +29,7 @@ function choice(alternatives: readonly (readonly Requirement[])[], over: Partial
   return {
     result: 0,
     decides: true,
-    afresh: false,
+    retryable: false,
     alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
     ...over,
   };
@@ -245,7 +245,7 @@ export function describeChoices(open: OpenStore): void {
       const full = (subject: string) =>
         request({
           subject,
-          claims: [onList(1, 'vips', 'bob'), { ...room(2, 'hourly', '1', '1'), afresh: true }],
+          claims: [onList(1, 'vips', 'bob'), { ...room(2, 'hourly', '1', '1'), retryable: true }],
           choices: [choice([[1], [2]])],
         });
       await store.settle(full('payment:1'));

@@ -45,7 +45,7 @@ export function describeLaterQuestions(open: OpenStore): void {
     const { store, clock } = await ready(open);
     const ask = async (name: string, question: Question, speedUp = false) => {
       const subject = question === 'payment' ? `payment:${name}` : `transfer:${name}`;
-      const claims = [{ ...claimFor(name), afresh: true }];
+      const claims = [{ ...claimFor(name), retryable: true }];
       return verdictOf(await store.settle(request({ subject, question, speedUp, claims })));
     };
     return { store, clock, ask };
@@ -81,7 +81,7 @@ export function describeLaterQuestions(open: OpenStore): void {
 
   describe('what was reserved under another revision', () => {
     const under = (revision: string, claims: readonly Claim[]) =>
-      request({ revision, claims: claims.map((claim) => ({ ...claim, afresh: true })) });
+      request({ revision, claims: claims.map((claim) => ({ ...claim, retryable: true })) });
     const pushed = async () => {
       const { store, clock } = await ready(open);
       const ask = async (revision: string, claims: readonly Claim[]) =>
@@ -167,7 +167,7 @@ export function describeLaterQuestions(open: OpenStore): void {
       const ask = async (...amounts: readonly string[]) =>
         verdictOf(
           await store.settle(
-            request({ claims: amounts.map((amount) => windowClaim(amount, '10', { afresh: true })) }),
+            request({ claims: amounts.map((amount) => windowClaim(amount, '10', { retryable: true })) }),
           ),
         );
       expect(await ask('4', '5')).toBe('SUCCESS');
@@ -220,7 +220,7 @@ export function describeLaterQuestions(open: OpenStore): void {
                 {
                   result: 2,
                   decides: true,
-                  afresh: false,
+                  retryable: false,
                   alternatives: [0, 1].map((at) => ({ from: at, to: at + 1, requires: [at] })),
                 },
               ],
@@ -377,7 +377,7 @@ async function isApproved(
   question: 'sign_prepare' | 'sign_start' | 'payment',
   claims: readonly Claim[],
 ): Promise<boolean> {
-  const afresh = claims.map((claim) => ({ ...claim, afresh: true }));
-  const asked = request({ subject: `transfer:${name}`, question, claims: afresh });
+  const retryable = claims.map((claim) => ({ ...claim, retryable: true }));
+  const asked = request({ subject: `transfer:${name}`, question, claims: retryable });
   return verdictOf(await store.settle(asked)) === 'SUCCESS';
 }

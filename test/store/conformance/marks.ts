@@ -21,7 +21,7 @@ export function describeMarks(open: OpenStore): void {
   describe('a claim that something was approved before', () => {
     it('fails without the mark, and refusing makes none', async () => {
       const { store } = await ready(open);
-      const claims = [markClaim({ afresh: true })];
+      const claims = [markClaim({ retryable: true })];
       for (let attempt = 0; attempt < 2; attempt++) {
         const result = await store.settle(request({ claims }));
         expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });

@@ -317,7 +317,7 @@ export function describeOrders(open: OpenStore): void {
 
     it('gives way to changed terms, which leave the order alone', async () => {
       const { store } = await ready(open);
-      await store.settle(request({ approves: false, afresh: true }));
+      await store.settle(request({ approves: false, retryable: true }));
       await store.expectOrder(announcement());
       expect(await store.settle(claimingWith({ terms: OTHER_TERMS }))).toMatchObject({
         code: 'TERMS_CHANGED',
@@ -433,9 +433,9 @@ export function describeOrders(open: OpenStore): void {
   });
 
   describe('a refusal for the want of an order', () => {
-    const hopeful = request({ claims: [orderClaim(MEMBERS, { afresh: true })] });
+    const hopeful = request({ claims: [orderClaim(MEMBERS, { retryable: true })] });
 
-    it('is decided afresh once the order is announced, and the approval stands', async () => {
+    it('is decided again once the order is announced, and the approval stands', async () => {
       const { store } = await ready(open);
       expect(claimsOf(await store.settle(hopeful))).toEqual(found('missing'));
       expect(await store.settle(hopeful)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
@@ -445,7 +445,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.settle(hopeful)).toMatchObject({ outcome: 'repeated', of: idOf(approved) });
     });
 
-    it('is decided afresh once a cancelled order is announced again', async () => {
+    it('is decided again once a cancelled order is announced again', async () => {
       const { store } = await ready(open);
       await store.expectOrder(announcement());
       await store.cancelOrder(cancel);
@@ -454,7 +454,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.settle(hopeful)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('stands if it does not ask to be decided afresh', async () => {
+    it('stands if it does not ask to be decided again', async () => {
       const { store } = await ready(open);
       const refused = await store.settle(claiming);
       await store.expectOrder(announcement());

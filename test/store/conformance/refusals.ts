@@ -32,7 +32,7 @@ async function lockoutsIn(store: Store, source = 'shop'): Promise<readonly Locko
 const choiceOf = (...alternatives: readonly (readonly number[])[]): Choice => ({
   result: 0,
   decides: true,
-  afresh: false,
+  retryable: false,
   alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
 });
 
@@ -44,7 +44,7 @@ export function describeRefusals(open: OpenStore): void {
     const claims = [refusalsClaim(2, over)];
     const ask = (more: Partial<Asked> = {}) =>
       store.settle(request({ subject: `payment:any-${++asked}`, claims, ...more }));
-    const refused = (more: Partial<Asked> = {}) => ask({ approves: false, afresh: true, ...more });
+    const refused = (more: Partial<Asked> = {}) => ask({ approves: false, retryable: true, ...more });
     return { store, clock, another, reopen, claims, ask, refused };
   };
 
@@ -103,13 +103,13 @@ export function describeRefusals(open: OpenStore): void {
 
     it('counts an operation once, however often it is refused anew', async () => {
       const { store, claims } = await asking();
-      const asked = request({ approves: false, afresh: true, claims });
+      const asked = request({ approves: false, retryable: true, claims });
       for (let attempt = 0; attempt < 4; attempt++) {
         const result = await store.settle(asked);
         expect(result).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
         expect(claimsOf(result)).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
       }
-      const signing = { subject: 'transfer:1', approves: false, afresh: true, claims } as const;
+      const signing = { subject: 'transfer:1', approves: false, retryable: true, claims } as const;
       await store.settle(request({ ...signing, question: 'sign_prepare' }));
       const other = await store.settle(request({ subject: 'payment:2', claims }));
       expect(codeOf(other)).toBe('RULE_REFUSED');
@@ -119,7 +119,7 @@ export function describeRefusals(open: OpenStore): void {
       const choice: Choice = {
         result: 1,
         decides: true,
-        afresh: false,
+        retryable: false,
         alternatives: [{ from: 0, to: 0, requires: [2] }],
       };
       const { ask } = await asking();
@@ -154,7 +154,7 @@ export function describeRefusals(open: OpenStore): void {
       const choice: Choice = {
         result: 1,
         decides: true,
-        afresh: false,
+        retryable: false,
         failed: true,
         alternatives: [{ from: 0, to: 0, requires: [2] }],
       };
@@ -293,7 +293,7 @@ export function describeRefusals(open: OpenStore): void {
       await store.changeList({ source: 'shop', list: 'vips', add: ['ada'], remove: [], by: '', message: '' });
       const asVip = (value: string): Partial<Asked> => ({
         approves: false,
-        afresh: true,
+        retryable: true,
         claims: [
           listClaim('vips', 'hold-all', [value], { result: 1, decides: false }),
           refusalsClaim(2, { result: 2, decides: false }),
@@ -302,7 +302,7 @@ export function describeRefusals(open: OpenStore): void {
           {
             result: 0,
             decides: true,
-            afresh: false,
+            retryable: false,
             alternatives: [
               { from: 0, to: 0, requires: [1] },
               { from: 0, to: 0, requires: [2] },

@@ -128,7 +128,7 @@ export function describeRepeats(open: OpenStore): void {
       );
     });
 
-    it('decides a refusal afresh after a new revision, which may refuse again', async () => {
+    it('decides a refusal again after a new revision, which may refuse again', async () => {
       const { store } = await ready(open);
       await store.settle(request({ approves: false, refusal: 'NO_POLICY' }));
       await store.push(push('second', REVISION));
@@ -149,8 +149,8 @@ export function describeRepeats(open: OpenStore): void {
       await store.changeList(change('allowed', ['bob'], [], { source: 'vault' }));
       expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', of: idOf(refused) });
       await store.changeList(change('allowed', ['carol']));
-      const afresh = await store.settle(asked);
-      expect(afresh).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      const retryable = await store.settle(asked);
+      expect(retryable).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       await store.changeList(change('allowed', ['bob']));
       expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
@@ -175,7 +175,7 @@ export function describeRepeats(open: OpenStore): void {
     });
 
     it.each(['__proto__', 'constructor', 'a "list"\\ {of} é'])(
-      'decides a refusal afresh once the missing list exists: %s',
+      'decides a refusal again once the missing list exists: %s',
       async (list) => {
         const { store } = await ready(open);
         const asked = request({ claims: [listClaim(list, 'hold-none', ['mallory'])] });
@@ -198,7 +198,7 @@ export function describeRepeats(open: OpenStore): void {
   });
 
   describe('another question about the same subject', () => {
-    it('is decided afresh, and what is reserved holds and is not reserved again', async () => {
+    it('is decided again, and what is reserved holds and is not reserved again', async () => {
       const { store } = await ready(open);
       const claims = [windowClaim('10', '10')];
       const prepared = await store.settle(signing({ question: 'sign_prepare', claims }));

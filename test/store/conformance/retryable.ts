@@ -18,28 +18,31 @@ import {
 } from '../requests.ts';
 import { type OpenStore, ready } from './store-under-test.ts';
 
-/** A claim that fails, and asks to be decided afresh. */
-const changing = windowClaim('11', '10', { key: keyOf('changing'), afresh: true });
+/** A claim that fails, and asks to be decided again. */
+const changing = windowClaim('11', '10', { key: keyOf('changing'), retryable: true });
 /** A claim that fails, and does not. */
 const lasting = windowClaim('11', '10', { key: keyOf('lasting') });
 
-export function describeAfresh(open: OpenStore): void {
+export function describeRetryable(open: OpenStore): void {
   describe('a refusal for what changes without a push', () => {
     const changeable: readonly (readonly [string, Partial<Asked>])[] = [
-      ['by the proposal', { approves: false, afresh: true }],
+      ['by the proposal', { approves: false, retryable: true }],
       ['by a claim', { claims: [changing] }],
-      ['by a list that does not exist', { claims: [listClaim('none', 'hold-all', ['a'], { afresh: true })] }],
-      ['by a mark', { claims: [markClaim({ afresh: true })] }],
-      ['by several claims', { claims: [changing, markClaim({ afresh: true })] }],
-      ['by the proposal and a claim', { approves: false, afresh: true, claims: [changing] }],
+      [
+        'by a list that does not exist',
+        { claims: [listClaim('none', 'hold-all', ['a'], { retryable: true })] },
+      ],
+      ['by a mark', { claims: [markClaim({ retryable: true })] }],
+      ['by several claims', { claims: [changing, markClaim({ retryable: true })] }],
+      ['by the proposal and a claim', { approves: false, retryable: true, claims: [changing] }],
       ['beside a claim that holds', { claims: [changing, windowClaim('1', '10')] }],
       ['beside a claim that fails and only observes', { claims: [changing, { ...lasting, decides: false }] }],
       [
         'by the proposal, beside a claim that holds',
-        { approves: false, afresh: true, claims: [windowClaim('1', '10')] },
+        { approves: false, retryable: true, claims: [windowClaim('1', '10')] },
       ],
     ];
-    it.each(changeable)('is decided afresh each time: %s', async (_name, over) => {
+    it.each(changeable)('is decided again each time: %s', async (_name, over) => {
       const { store } = await ready(open);
       const ids = new Set<string>();
       for (let attempt = 0; attempt < 3; attempt++) {
@@ -65,13 +68,13 @@ export function describeAfresh(open: OpenStore): void {
       ['one of the failing claims does not, though it comes first', { claims: [lasting, changing] }],
       [
         'a failing claim does not, and the proposal does',
-        { approves: false, afresh: true, claims: [lasting] },
+        { approves: false, retryable: true, claims: [lasting] },
       ],
       ['the proposal does not, and a failing claim does', { approves: false, claims: [changing] }],
-      ['only an approving proposal asks for it', { afresh: true, claims: [lasting] }],
+      ['only an approving proposal asks for it', { retryable: true, claims: [lasting] }],
       [
         'only a claim that holds asks for it',
-        { approves: false, claims: [windowClaim('1', '10', { afresh: true })] },
+        { approves: false, claims: [windowClaim('1', '10', { retryable: true })] },
       ],
       [
         'only a claim that observes asks for it',
@@ -83,7 +86,7 @@ export function describeAfresh(open: OpenStore): void {
       const refused = await store.settle(request(over));
       expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       clock.advance(HOUR_MS);
-      for (const asked of [request(over), request(), request({ approves: false, afresh: true })]) {
+      for (const asked of [request(over), request(), request({ approves: false, retryable: true })]) {
         expect(await store.settle(asked)).toMatchObject({
           outcome: 'repeated',
           verdict: 'FAILURE',
@@ -92,10 +95,10 @@ export function describeAfresh(open: OpenStore): void {
       }
     });
 
-    const uncovered = { approves: false, refusal: 'NO_POLICY', afresh: true } as const;
+    const uncovered = { approves: false, refusal: 'NO_POLICY', retryable: true } as const;
     const codes: readonly (readonly [string, string, Partial<Asked>])[] = [
       ['of the claim, if it stands and the proposal may approve', 'RULE_REFUSED', { claims: [lasting] }],
-      ['of the proposal, if it stands', 'NO_POLICY', { afresh: false, claims: [lasting] }],
+      ['of the proposal, if it stands', 'NO_POLICY', { retryable: false, claims: [lasting] }],
       ['of the proposal, if neither stands', 'NO_POLICY', { claims: [changing] }],
       [
         'of the proposal, if the claim only observes',
@@ -132,7 +135,7 @@ export function describeAfresh(open: OpenStore): void {
       const { store } = await ready(open);
       const claims = [windowClaim('10', '10')];
       const first = await store.settle(request({ claims }));
-      expect(await store.settle(request({ approves: false, afresh: true, claims }))).toMatchObject({
+      expect(await store.settle(request({ approves: false, retryable: true, claims }))).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
       });
@@ -152,7 +155,7 @@ export function describeAfresh(open: OpenStore): void {
 
     it('concerns one question alone', async () => {
       const { store } = await ready(open);
-      await store.settle(request({ question: 'sign_prepare', approves: false, afresh: true }));
+      await store.settle(request({ question: 'sign_prepare', approves: false, retryable: true }));
       const started = await store.settle(request({ question: 'sign_start', approves: false }));
       expect(await store.settle(request({ question: 'sign_prepare' }))).toMatchObject({ outcome: 'decided' });
       expect(await store.settle(request({ question: 'sign_start' }))).toMatchObject({
@@ -163,7 +166,7 @@ export function describeAfresh(open: OpenStore): void {
 
     it('gives way to frozen, stale and changed terms', async () => {
       const { store } = await ready(open);
-      await store.settle(request({ approves: false, afresh: true }));
+      await store.settle(request({ approves: false, retryable: true }));
       expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
       expect(await store.settle(request({ revision: revisionOf('older') }))).toMatchObject({
         outcome: 'stale',
@@ -172,9 +175,9 @@ export function describeAfresh(open: OpenStore): void {
       expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
     });
 
-    it('is still decided afresh after the store was opened again', async () => {
+    it('is still decided again after the store was opened again', async () => {
       const { store, reopen } = await ready(open);
-      await store.settle(request({ approves: false, afresh: true }));
+      await store.settle(request({ approves: false, retryable: true }));
       await store.settle(request({ subject: 'payment:2', approves: false }));
       const again = await reopen();
       expect(await again.settle(request())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });

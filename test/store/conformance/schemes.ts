@@ -31,7 +31,7 @@ export function describeSchemes(open: OpenStore): void {
     it('refuses another scheme also after a refusal, and reserves nothing', async () => {
       const { store } = await ready(open);
       const claims = [windowClaim('10', '10')];
-      const refused = request({ scheme: 'md5', approves: false, afresh: true });
+      const refused = request({ scheme: 'md5', approves: false, retryable: true });
       expect(await store.settle(refused)).toMatchObject({ code: 'RULE_REFUSED' });
       expect(await store.settle(request({ scheme: 'rsa', claims }))).toMatchObject(changed);
       const other = request({ subject: 'payment:2', scheme: 'rsa', claims });
@@ -69,7 +69,7 @@ export function describeSchemes(open: OpenStore): void {
 
     it('is kept from the first decision that has one', async () => {
       const { store } = await ready(open);
-      await store.settle(request({ scheme: '', approves: false, afresh: true }));
+      await store.settle(request({ scheme: '', approves: false, retryable: true }));
       expect(await store.settle(request({ scheme: 'md5' }))).toMatchObject({
         outcome: 'decided',
         ...approved,

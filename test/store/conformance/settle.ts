@@ -70,7 +70,7 @@ export function describeSettle(open: OpenStore): void {
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
     });
 
-    it('decides where nothing is in force, and decides afresh once something is', async () => {
+    it('decides where nothing is in force, and decides again once something is', async () => {
       const { store } = await opened(open);
       await store.register(['shop']);
       const nothing = request({ revision: '', approves: false, refusal: 'NOTHING_IN_FORCE' });

@@ -142,9 +142,9 @@ export function describeSpeedUps(open: OpenStore): void {
       await store.settle(signing());
       await store.push(push('second', REVISION));
       const revision = revisionOf('second');
-      await store.settle(signing({ revision, approves: false, afresh: true }));
+      await store.settle(signing({ revision, approves: false, retryable: true }));
       clock.advance(5);
-      const asked = speedUp(1, { revision, claims: [speedUpClaim(1, HOUR_MS, { afresh: true })] });
+      const asked = speedUp(1, { revision, claims: [speedUpClaim(1, HOUR_MS, { retryable: true })] });
       expect(claimsOf(await store.settle(asked))).toEqual(found(false, 0, 0));
       await store.settle(signing({ revision }));
       const again = await store.settle(asked);

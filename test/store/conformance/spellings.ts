@@ -82,9 +82,9 @@ export function describeSpellings(open: OpenStore): void {
       await store.changeList(change('list', ['à']));
       clock.advance(HOUR_MS - 1);
       await store.changeList(change('list', ['a', 'b', 'C c']));
-      const aged = (ageMs: number) => agedClaim('list', ageMs, values, { also, afresh: true });
+      const aged = (ageMs: number) => agedClaim('list', ageMs, values, { also, retryable: true });
       const settled = async (ageMs: number) =>
-        claimsOf(await store.settle(request({ approves: false, afresh: true, claims: [aged(ageMs)] })));
+        claimsOf(await store.settle(request({ approves: false, retryable: true, claims: [aged(ageMs)] })));
       const later = START_MS + HOUR_MS - 1;
       const added = [
         ['a', START_MS],
@@ -111,7 +111,7 @@ export function describeSpellings(open: OpenStore): void {
     it('agrees with an order that has one of them, and with no other', async () => {
       const { store } = await ready(open);
       const members = { to: 'a', memo: '', amount: '1' };
-      const claim = orderClaim(members, { also: { to: ['A', 'à'], from: ['a'] }, afresh: true });
+      const claim = orderClaim(members, { also: { to: ['A', 'à'], from: ['a'] }, retryable: true });
       for (const [index, [to, differs]] of [
         ['a', []],
         ['A', []],

@@ -5,13 +5,14 @@
 --      of a key and the lock-outs of the source
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13
---      whether the proposal's refusal is afresh (1 or 0), 14 version of the prices (0: it does not depend on them), 15 detail, 16
---      epoch that the caller knows, 17 field of its high-water mark, 18 its high-water mark or empty (see
---      data-loss.ts), 19 scheme or empty, 20 whether the proposal's refusal counts for lock-outs (1 or 0),
---      21 choices as JSON or empty (see below), then for each claim its header: kind, decides (1 or 0), whether its
---      refusal is afresh (1 or 0), whether it is made only because something failed (1 or 0), and the parameters of the kind,
---      with blanks between; then the claim's texts, an argument each (see include/claims.lua)
---      A refusal that is afresh is decided again each time. Any other is repeated until the revision or a list
+--      whether the proposal's refusal is retryable (1 or 0), 14 version of the prices (0: it does not depend
+--      on them), 15 detail, 16 epoch that the caller knows, 17 field of its high-water mark, 18 its high-water
+--      mark or empty (see data-loss.ts), 19 scheme or empty, 20 whether the proposal's refusal counts for
+--      lock-outs (1 or 0), 21 choices as JSON or empty (see below), then for each claim its header: kind,
+--      decides (1 or 0), whether its refusal is retryable (1 or 0), whether it is made only because something
+--      failed (1 or 0), and the parameters of the kind, with blanks between; then the claim's texts, an
+--      argument each (see include/claims.lua)
+--      A retryable refusal is decided again each time. Any other is repeated until the revision or a list
 --      changes
 -- Returns {lost, gone | other | behind} | {jumped, ms that the clock is ahead, now ms}
 --      | {stale, revision in force, now ms} | {expired, now ms}

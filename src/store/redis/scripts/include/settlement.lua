@@ -31,12 +31,12 @@ local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme
 local key_at = 5
 while key_at <= #KEYS do
   local header = ARGV[at]
-  local name, decides, afresh, failed, rest = string.match(header or '', '^(%S+) ([01]) ([01]) ([01]) ()')
+  local name, decides, retryable, failed, rest = string.match(header or '', '^(%S+) ([01]) ([01]) ([01]) ()')
   local kind = claim_kind(name)
   if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields of a window from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', afresh = afresh,
+    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', retryable = retryable,
     uncounted = failed == '1', holds = false, remembered = false, known = false, amount = false, max = false,
     length_ms = false, ends = false, window = false,
   }
@@ -92,11 +92,11 @@ end
 
 -- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
--- A refusal is afresh ('1', otherwise '0') only if each of its causes is. False as long as nothing refuses.
-local afresh = not proposed and ARGV[13]
+-- A refusal is retryable ('1', otherwise '0') only if each of its causes is. False as long as nothing refuses.
+local retryable = not proposed and ARGV[13]
 local function refused_by(cause)
   approves = false
-  if not afresh or cause == '0' then afresh = cause end
+  if not retryable or cause == '0' then retryable = cause end
 end
 
 local results = {}
@@ -112,10 +112,10 @@ end
 -- Whether a refusal counts for lock-outs.
 local counts = ARGV[20] == '1'
 
--- A choice is a table: whether it decides, whether its refusal is afresh, its alternatives, and whether its
--- refusal counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further choices.
--- The first alternative that holds is taken, and only its claims reserve. Returns a function that checks the
--- choices, to be called when the other claims have been checked.
+-- A choice is a table: whether it decides, whether its refusal is retryable, its alternatives, and whether its
+-- refusal counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further
+-- choices. The first alternative that holds is taken, and only its claims reserve. Returns a function that
+-- checks the choices, to be called when the other claims have been checked.
 local function prepare_choices(choices)
   local function each_claim(choice, visit)
     for _, alternative in ipairs(choice[3]) do
@@ -168,7 +168,7 @@ local function prepare_choices(choices)
           local claim = claims[index]
           if results[index] == 'n 0' or claim.holds then return end
           -- Any alternative may hold later, so one cause that passes by itself is enough.
-          if claim.afresh == '1' then cause = '1' end
+          if claim.retryable == '1' then cause = '1' end
           if claim.uncounted then choice_counts = false end
         end)
         refused_by(cause)
@@ -182,7 +182,7 @@ end
 local check_choices = ARGV[21] ~= '' and prepare_choices(cjson.decode(ARGV[21]))
 for index, claim in ipairs(claims) do
   if not claim.optional and not check(index) and claim.decides then
-    refused_by(claim.afresh)
+    refused_by(claim.retryable)
     counts = counts or not claim.uncounted
   end
 end
@@ -190,8 +190,8 @@ if check_choices then check_choices() end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
 
 -- 5: the earlier decision. It is JSON: verdict, code, id, and for a refusal also the revision, whether
--- it is afresh, and the names and versions of lists. Without these, an approval is short enough for Redis to store
--- the subject compactly.
+-- it is retryable, and the names and versions of lists. Without these, an approval is short enough for Redis to
+-- store the subject compactly.
 earlier = earlier and cjson.decode(earlier)
 local function still_refuses()
   if earlier[5] == '1' or earlier[4] ~= revision then return false end
@@ -213,7 +213,7 @@ end
 local verdict, code = 'SUCCESS', 'APPROVED'
 if not approves then
   -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
-  local by_claim = proposed or ARGV[13] == '1' and afresh ~= '1'
+  local by_claim = proposed or ARGV[13] == '1' and retryable ~= '1'
   verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or ARGV[12]
 end
 if code == 'RULE_REFUSED' and counts then
@@ -233,7 +233,7 @@ local id = append({ type = 'decision', verdict = verdict, code = code, claims = 
     fields[4] = cjson.encode({ verdict, code, id })
     return effects.reserve(claims, step, fields)
   end
-  local decision = { verdict, code, id, revision, afresh or '0' }
+  local decision = { verdict, code, id, revision, retryable or '0' }
   for list, version in pairs(step.versions) do
     table.insert(decision, list)
     table.insert(decision, version)
