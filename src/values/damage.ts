@@ -79,20 +79,24 @@ export interface Damage {
 }
 
 /**
- * What has damaged a text on the way: `isWhole` is true once that is undone. Undefined if nothing is known.
+ * What has damaged a text on the way: `isWhole` is true once that is undone. Undefined if nothing is known. Of two
+ * ways to undo it, the one is right that leaves whole groups of four characters.
  */
 export function damageIn(text: string, isWhole: (text: string) => boolean): Damage | undefined {
-  for (const kinds of damages) {
-    const found: string[] = [];
-    let repaired = text;
-    for (const kind of kinds) {
-      const undone = kind.undo(repaired);
-      if (undone !== repaired) found.push(kind.text);
-      repaired = undone;
-    }
-    if (found.length > 0 && isWhole(repaired)) return { because: found.join('; '), repaired };
+  const possible = damages.map((kinds) => undo(kinds, text)).filter(({ repaired }) => isWhole(repaired));
+  const damage = possible.find(({ repaired }) => repaired.length % 4 === 0) ?? possible[0];
+  return damage?.because === '' ? undefined : damage;
+}
+
+function undo(kinds: readonly Kind[], text: string): Damage {
+  const found: string[] = [];
+  let repaired = text;
+  for (const kind of kinds) {
+    const undone = kind.undo(repaired);
+    if (undone !== repaired) found.push(kind.text);
+    repaired = undone;
   }
-  return undefined;
+  return { because: found.join('; '), repaired };
 }
 
 function percentDecoded(text: string): string {
