@@ -51,7 +51,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   http: ['console', 'simulation', 'orders', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
-  compose: [
+  start: [
     'console',
     'simulation',
     'orders',
@@ -81,7 +81,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'plugins',
     'simulation',
     'replay',
-    'compose',
+    'start',
     'http',
     'pipeline',
     'release',

@@ -22,7 +22,7 @@ export const consoleServe: CommandRow = {
     const lines = batchWrites(process.stdout);
     const log = createLog({ level: settings.log.level, stream: lines });
     try {
-      const { startConsole } = await import('../compose/console.ts');
+      const { startConsole } = await import('../start/console.ts');
       const program = await startConsole({ settings, settingsFile, env, clock, log });
       log.info('serving', { because: `console at ${program.url}/console/`, version: session.version });
       session.report(`The console is at ${program.url}/console/, /healthz beside it.`);

@@ -1,4 +1,4 @@
-import { groupsOf } from '../compose/store.ts';
+import { groupsOf } from '../start/store.ts';
 import { releaseInForce } from '../release/stored.ts';
 import { type LimitUse, type LimitsInUse, limitsInUse, percentOf } from '../simulation/limits.ts';
 import { formatAmount } from '../values/amount.ts';

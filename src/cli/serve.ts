@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startService } from '../compose/service.ts';
+import { startService } from '../start/service.ts';
 import { type Log, batchWrites, createLog } from '../observe/log.ts';
 import { isWithService, originOf } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';

@@ -1,4 +1,4 @@
-import { groupsOf, openStore } from '../compose/store.ts';
+import { groupsOf, openStore } from '../start/store.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Kind } from '../callback/callback.ts';
-import { composeSimulator } from '../compose/simulator.ts';
-import { readPem } from '../compose/tls.ts';
+import { composeSimulator } from '../start/simulator.ts';
+import { readPem } from '../start/tls.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { createPlugins } from '../plugins/plugins.ts';
 import { createFollower } from '../release/follow.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { startConsole } from '../../src/compose/console.ts';
+import { startConsole } from '../../src/start/console.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { systemClock } from '../../src/values/clock.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CandidateProcesses, createCandidateProcesses } from '../../src/compose/candidate-process.ts';
+import { type CandidateProcesses, createCandidateProcesses } from '../../src/start/candidate-process.ts';
 import { messageOf } from '../../src/errors.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Service, startService } from '../../src/compose/service.ts';
+import { type Service, startService } from '../../src/start/service.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { formatFault } from '../../src/policy/fault.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { plainAnswer } from '../../src/callback/answer.ts';
-import { authenticatorOf } from '../../src/compose/sources.ts';
+import { authenticatorOf } from '../../src/start/sources.ts';
 import type { Route } from '../../src/pipeline/arrival.ts';
 import { type Pipeline, createPipeline } from '../../src/pipeline/pipeline.ts';
 import { createFollower } from '../../src/release/follow.ts';

@@ -7,7 +7,7 @@ import { runIn } from '../cli/process.ts';
 import { startRedisCluster } from '../redis-cluster.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { startSentinels } from '../redis-sentinel.ts';
-import { openStore } from '../../src/compose/store.ts';
+import { openStore } from '../../src/start/store.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { systemClock } from '../../src/values/clock.ts';
 import { startBlackHoleProxy } from '../black-hole-proxy.ts';

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../src/compose/store.ts';
+import { openStore } from '../../src/start/store.ts';
 import { settingsSchema } from '../../src/settings/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { systemClock } from '../../src/values/clock.ts';

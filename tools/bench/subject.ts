@@ -1,6 +1,6 @@
 import { GCProfiler } from 'node:v8';
-import { startService } from '../../src/compose/service.ts';
-import { openStore } from '../../src/compose/store.ts';
+import { startService } from '../../src/start/service.ts';
+import { openStore } from '../../src/start/store.ts';
 import { batchWrites, createLog } from '../../src/observe/log.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import type { Settings } from '../../src/settings/schema.ts';

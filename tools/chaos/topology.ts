@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '../../src/compose/store.ts';
+import { openStore } from '../../src/start/store.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { createSecrets } from '../../src/settings/secrets.ts';
 import type { Store } from '../../src/store/store.ts';

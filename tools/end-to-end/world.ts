@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { parse } from 'yaml';
 import { runProgram } from '../../src/cli/program.ts';
-import { openStore } from '../../src/compose/store.ts';
+import { openStore } from '../../src/start/store.ts';
 import { messageOf } from '../../src/errors.ts';
 import { type Platform, createPlatform } from '../../src/platform/client.ts';
 import { systemParts } from '../../src/platform/connection.ts';

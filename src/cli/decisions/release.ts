@@ -1,4 +1,4 @@
-import { orderSources } from '../../compose/sources.ts';
+import { orderSources } from '../../start/sources.ts';
 import { type ReleaseResult, releaseApproval, releaseResultJson } from '../../orders/release.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { namedOrder, orderArguments } from '../orders/order.ts';

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { authenticatorOf } from '../../compose/sources.ts';
-import { type PortName, readPem } from '../../compose/tls.ts';
+import { authenticatorOf } from '../../start/sources.ts';
+import { type PortName, readPem } from '../../start/tls.ts';
 import { messageOf } from '../../errors.ts';
 import { demoCredentials } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';

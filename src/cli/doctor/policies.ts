@@ -1,6 +1,6 @@
 import type { Kind } from '../../callback/callback.ts';
-import { policyWarnings, unmatchedInStore } from '../../compose/policy-warnings.ts';
-import { kindsOf } from '../../compose/sources.ts';
+import { policyWarnings, unmatchedInStore } from '../../start/policy-warnings.ts';
+import { kindsOf } from '../../start/sources.ts';
 import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';
 import { sizeText } from '../../release/check.ts';

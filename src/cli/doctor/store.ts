@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { groupsOf, openStore } from '../../compose/store.ts';
+import { groupsOf, openStore } from '../../start/store.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { storeAddress } from '../../settings/store.ts';
 import { messageOf } from '../../errors.ts';

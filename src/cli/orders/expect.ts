@@ -1,4 +1,4 @@
-import { orderSources } from '../../compose/sources.ts';
+import { orderSources } from '../../start/sources.ts';
 import { CountersignError } from '../../errors.ts';
 import { announceOrder, orderJson } from '../../orders/orders.ts';
 import { type Call, type CommandRow, byOption } from '../command.ts';

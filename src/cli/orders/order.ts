@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { type OrderSource, orderSource } from '../../orders/orders.ts';
 import { KINDS, type Kind } from '../../callback/callback.ts';
-import { orderSources } from '../../compose/sources.ts';
+import { orderSources } from '../../start/sources.ts';
 import { CountersignError } from '../../errors.ts';
 import type { Order } from '../../store/store.ts';
 import type { Call } from '../command.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { subjectOf } from '../../callback/callback.ts';
-import { orderSources } from '../../compose/sources.ts';
+import { orderSources } from '../../start/sources.ts';
 import { messageOf } from '../../errors.ts';
 import { START } from '../../journal/cursor.ts';
 import { searchJournal } from '../../journal/search.ts';

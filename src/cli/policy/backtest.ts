@@ -1,5 +1,5 @@
 import { CountersignError } from '../../errors.ts';
-import { groupsOf } from '../../compose/store.ts';
+import { groupsOf } from '../../start/store.ts';
 import type { Release } from '../../policy/release.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import {

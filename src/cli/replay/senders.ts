@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { plainAnswer } from '../../callback/answer.ts';
-import { answerFormatOf } from '../../compose/sources.ts';
+import { answerFormatOf } from '../../start/sources.ts';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { MAPPED_MEMBERS, MAPPED_SOURCES, type Mapping } from '../../replay/mapping.ts';
 import type { SenderOf, SourceSender } from '../../replay/resend.ts';

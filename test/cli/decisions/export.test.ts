@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, write
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { openStore } from '../../../src/compose/store.ts';
+import { openStore } from '../../../src/start/store.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { createSecrets } from '../../../src/settings/secrets.ts';
 import { systemClock } from '../../../src/values/clock.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Preparation, startPreparing } from '../../src/compose/background.ts';
+import { type Preparation, startPreparing } from '../../src/start/background.ts';
 import { CountersignError } from '../../src/errors.ts';
 import { eventually } from '../eventually.ts';
 

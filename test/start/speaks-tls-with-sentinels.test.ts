@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { openStore } from '../../src/compose/store.ts';
+import { openStore } from '../../src/start/store.ts';
 import { systemClock } from '../../src/values/clock.ts';
 import { createAuthority } from '../certificates.ts';
 import { startRedisProcess } from '../redis-process.ts';
