@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
-import { readPem } from '../start/tls.ts';
+import { readPem } from '../settings/secrets.ts';
 import type { Settings } from '../settings/schema.ts';
 
 const TIMEOUT_MS = 2000;

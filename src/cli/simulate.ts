@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Kind } from '../callback/callback.ts';
-import { composeSimulator } from '../start/simulator.ts';
-import { readPem } from '../start/tls.ts';
+import { simulatorOf } from '../start/plugins.ts';
+import { readPem } from '../settings/secrets.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import { createPlugins } from '../plugins/plugins.ts';
 import { createFollower } from '../release/follow.ts';
@@ -66,7 +66,7 @@ async function run(session: Session, call: Call, kind: Kind): Promise<ExitCode> 
     answered: () => undefined,
   });
   try {
-    const simulate = composeSimulator(settings, { store, policies, plugins, clock });
+    const simulate = simulatorOf(settings, { store, policies, clock, ask: plugins.askSimulated });
     const simulated = await simulate({ kind, source, scheme, askPlugins, ...given }, session.by);
     session.print(simulationText(source, simulated), { source, kind, ...simulationJson(simulated) });
     return simulated.verdict === 'SUCCESS' ? 0 : 1;

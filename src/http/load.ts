@@ -4,12 +4,12 @@ import type { Misuse } from './connections.ts';
 
 /** Counts and logs the callbacks, requests and connections that were not served. */
 export interface LoadMonitor {
-  callbackTurnedAway(callback: TurnedAwayCallback): void;
+  readonly callbackTurnedAway: (callback: TurnedAwayCallback) => void;
   /** A connection was closed unread. `address` is given if that address has too many, or is blocked. */
-  connectionClosed(address: string | undefined): void;
-  unserved(unserved: Unserved): void;
+  readonly connectionClosed: (address: string | undefined) => void;
+  readonly unserved: (unserved: Unserved) => void;
   /** The last ten seconds, for `/readyz`. */
-  state(): { readonly ok: boolean; readonly because: string };
+  readonly state: () => { readonly ok: boolean; readonly because: string };
 }
 
 /** A request that was answered 404 or 405, or a connection that was closed because of its peer. */
@@ -32,8 +32,11 @@ interface LoadLine {
 
 export interface LoadMonitorParts {
   readonly nowMs: () => number;
-  readonly count: (reason: TurnedAwayCallback['reason'] | 'connections' | 'address-connections') => void;
-  readonly countUnserved: (reason: Unserved['reason']) => void;
+  /** They count what was not served, by reason. */
+  readonly metrics: {
+    turnedAway(reason: string): void;
+    unserved(reason: string): void;
+  };
   /** Called for each event. It limits the lines that it writes. */
   readonly write: (event: 'turned-away' | 'not-served', line: LoadLine) => void;
 }
@@ -68,13 +71,13 @@ const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, beca
   ],
 };
 
-export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMonitorParts): LoadMonitor {
+export function createLoadMonitor({ nowMs, metrics, write }: LoadMonitorParts): LoadMonitor {
   const overloaded = createRecent(nowMs);
   const throttled = createRecent(nowMs);
 
   return {
     callbackTurnedAway({ reason, address, failure: { code, because } }) {
-      count(reason);
+      metrics.turnedAway(reason);
       (reason === 'address' ? throttled : overloaded).add();
       write('turned-away', { code, because, address });
     },
@@ -83,14 +86,14 @@ export function createLoadMonitor({ nowMs, count, countUnserved, write }: LoadMo
         address === undefined
           ? (['connections', overloaded] as const)
           : (['address-connections', throttled] as const);
-      count(reason);
+      metrics.turnedAway(reason);
       recent.add();
       if (address === undefined)
         write('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
       else write('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
     },
     unserved({ reason, address, request, meant }) {
-      countUnserved(reason);
+      metrics.unserved(reason);
       const [code, general] = UNSERVED[reason];
       const because =
         meant === undefined

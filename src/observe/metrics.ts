@@ -9,7 +9,10 @@ export interface Metrics extends ReconcileMetrics {
    */
   storeFailed(verb: string): void;
   /** A service or module answered, or failed to answer, a question of a rule. */
-  pluginAnswered(question: { readonly type: string; readonly name: string }, verdict: string): void;
+  readonly pluginAnswered: (
+    question: { readonly type: string; readonly name: string },
+    verdict: string,
+  ) => void;
   /** An API call had no token, or the wrong one. */
   apiDenied(): void;
   /** A callback was answered FAILURE before it was decoded, or a connection was closed unread. */

@@ -6,13 +6,13 @@ import { networksOf, parseAddress } from '../values/address-networks.ts';
  */
 export interface FailureBudgets {
   /** Charges a callback that failed to authenticate, and remembers addresses of authenticated senders. */
-  report(report: Pick<CallbackReport, 'address' | 'source' | 'outcome' | 'code'>): void;
+  readonly report: (report: Pick<CallbackReport, 'address' | 'source' | 'outcome' | 'code'>) => void;
   /** Charges a request that no path serves, or a misuse of a connection. */
-  charge(address: string, what: 'unserved' | 'misuse'): void;
+  readonly charge: (address: string, what: 'unserved' | 'misuse') => void;
   /** Why callbacks from this address are refused for the rest of its second; undefined if they are not. */
-  excessReason(address: string): string | undefined;
+  readonly excessReason: (address: string) => string | undefined;
   /** Whether connections from this address are closed unread for the rest of its second, due to misuse. */
-  isBlocked(address: string): boolean;
+  readonly isBlocked: (address: string) => boolean;
 }
 
 /**

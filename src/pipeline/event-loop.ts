@@ -1,15 +1,15 @@
 /** How late the event loop is, and so when what it reads can have arrived. */
 export interface EventLoop {
   /** The earliest instant at which a request that is read now, on an open connection, can have arrived. */
-  readMs(): number;
+  readonly readMs: () => number;
   /**
    * Call it for each connection that the server accepts or drops. Returns the earliest instant at which the
    * connection can have been made.
    */
-  connectedMs(): number;
+  readonly connectedMs: () => number;
   /** The part of `callbacks` that may be in flight: 1 while the event loop is prompt, down to 1/64. */
-  capacity(): number;
-  stop(): void;
+  readonly capacity: () => number;
+  readonly stop: () => void;
 }
 
 const TICK_MS = 20;

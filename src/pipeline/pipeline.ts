@@ -22,7 +22,7 @@ export interface Pipeline {
     arrival: Arrival,
   ): Promise<{ readonly answer: Answer; readonly delivered: (connected: boolean) => void }>;
   /** Resolves when nothing is in flight any more, late decisions included. */
-  idle(): Promise<void>;
+  readonly idle: () => Promise<void>;
 }
 
 export interface PipelineParts extends DecideParts {
@@ -64,8 +64,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   function countInFlight(work: Promise<unknown>): void {
     inFlight.enter();
-    const leave = (): void => inFlight.leave();
-    work.then(leave, leave);
+    work.then(inFlight.leave, inFlight.leave);
   }
 
   /**
@@ -127,7 +126,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         delivered: () => countInFlight(reportDelivery(reportingParts, trace, timedOut, true)),
       };
     },
-    idle: () => inFlight.idle(),
+    idle: inFlight.idle,
   };
 }
 

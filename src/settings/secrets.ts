@@ -1,7 +1,16 @@
 import { createHash, createPublicKey } from 'node:crypto';
-import { type BigIntStats, closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, messageOf } from '../errors.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 import type { Environment } from './environment.ts';
 import type { Settings } from './schema.ts';
@@ -10,8 +19,8 @@ import type { Settings } from './schema.ts';
 export interface Secrets {
   /** The current content, at most 64 KiB. Throws SECRET_UNREADABLE. */
   readonly read: ReadSecret;
-  /** Adds a file that isn't a secret to `watch`, such as a certificate. Call it before reading the file. */
-  readonly watchFile: (file: string) => void;
+  /** Reads a certificate as {@link readPem} does, and watches its file. */
+  readonly readPem: (file: string, setting: string) => string;
   /**
    * Calls `changed` about `pollMs` after a file that was read has changed, appeared or disappeared. `changed`
    * must read again and must not throw. Returns a function that ends the watch.
@@ -61,7 +70,10 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
       else readableByAll.delete(reference.file);
       return secret;
     },
-    watchFile: (file) => void stateOfFile.set(file, stateNow(file)),
+    readPem: (file, setting) => {
+      stateOfFile.set(file, stateNow(file));
+      return readPem(file, setting);
+    },
     watch: (changed) => {
       // A new function, so that one `changed` can be watched twice.
       const watcher = (): void => changed();
@@ -77,6 +89,15 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
         (file) => `the secret in file ${file} can be read by every user of this machine; run chmod o-r on it`,
       ),
   };
+}
+
+/** Reads a certificate. It is no secret, so errors name its path. Throws SETTINGS_INVALID. */
+export function readPem(file: string, setting: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (thrown) {
+    throw new CountersignError('SETTINGS_INVALID', `${setting}: can't read ${file}: ${messageOf(thrown)}`);
+  }
 }
 
 const MISSING = 'missing';

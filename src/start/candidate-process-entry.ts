@@ -18,7 +18,7 @@ import { createSecrets } from '../settings/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { systemClock } from '../values/clock.ts';
 import { type Report, type Task, taskShape } from './candidate-task.ts';
-import { policyWarnings, unmatchedInStore } from './policy-warnings.ts';
+import { policyWarnings, unmatchedInStore } from './policies.ts';
 import { groupsOf, openStore } from './store.ts';
 
 /*

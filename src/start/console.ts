@@ -14,6 +14,7 @@ import type { ConsoleParts } from '../http/console.ts';
 import { listen, opsLimits } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import { logOpsFailures } from '../observe/ops-failures.ts';
+import type { AskPlugin } from '../pipeline/decide.ts';
 import type { Plugins } from '../plugins/plugins.ts';
 import { createFollower } from '../release/follow.ts';
 import { consoleAddress, originOf } from '../settings/console.ts';
@@ -24,11 +25,11 @@ import type { Simulate } from '../simulation/simulator.ts';
 import { freezeText } from '../store/freezes.ts';
 import type { Clock } from '../values/clock.ts';
 import { type CandidateProcessParts, createCandidateProcesses } from './candidate-process.ts';
-import { openPlugins } from './plugins.ts';
-import { composeSimulator } from './simulator.ts';
+import { tlsContext } from './files.ts';
+import { closeIfFailed } from './opened.ts';
+import { openPlugins, simulatorOf } from './plugins.ts';
 import { orderSources } from './sources.ts';
 import { groupsOf, openStore } from './store.ts';
-import { tlsContext } from './tls.ts';
 
 /** Who may enter, as the settings say. */
 type Entrance = Pick<ConsoleParts, 'identify' | 'passkeys' | 'hasProxy'>;
@@ -108,18 +109,21 @@ const LOOPBACK = { host: '127.0.0.1', port: 0 };
  * fault in settings or keys, and if the store is missing. A store that can't be reached is no fault: pages
  * say so.
  */
-export async function startConsole(parts: ConsoleProgramParts): Promise<ConsoleProgram> {
-  await using opened = new AsyncDisposableStack();
+export function startConsole(parts: ConsoleProgramParts): Promise<ConsoleProgram> {
+  return closeIfFailed(parts.log, (opened) => start(parts, opened));
+}
+
+async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): Promise<ConsoleProgram> {
   const { settings, env, clock, log, secret, identify } = parts;
   if (secret === undefined && identify === undefined) requireConsole(settings);
   const secrets = createSecrets({ env, pollMs: SECRETS_POLL_MS });
   const groups = groupsOf(settings);
-  const store = opened.adopt(await openStore(settings.store, secrets.read, clock, { groups }), (each) =>
-    each.close(),
-  );
+  const store = await openStore(settings.store, secrets.read, clock, { groups });
+  opened.defer(() => store.close());
   const follower = createFollower({ store, pollMs: settings.policies.pollMs });
   opened.defer(() => follower.stop());
-  const checks = opened.adopt(createCandidateProcesses(parts), (each) => each.stop());
+  const checks = createCandidateProcesses(parts);
+  opened.defer(() => checks.stop());
   const { simulate, ...simulation } = createSimulation(parts, secrets, { store, policies: follower });
   opened.defer(() => simulation.close());
   const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
@@ -168,8 +172,7 @@ export async function startConsole(parts: ConsoleProgramParts): Promise<ConsoleP
     }),
   );
   await follower.start();
-  const running = opened.move();
-  return { url: listening.url, close: () => running.disposeAsync() };
+  return { url: listening.url, close: () => opened.disposeAsync() };
 }
 
 /** Throws SETTINGS_INVALID if nobody can sign in. */
@@ -195,12 +198,8 @@ function createSimulation(
     opening.catch(() => (opening = undefined));
     return opening;
   };
-  const simulated = composeSimulator(settings, {
-    store,
-    policies,
-    clock,
-    plugins: { askSimulated: async (...asked) => (await plugins()).askSimulated(...asked) },
-  });
+  const ask: AskPlugin = async (...asked) => (await plugins()).askSimulated(...asked);
+  const simulated = simulatorOf(settings, { store, policies, clock, ask });
   const simulate: Simulate = async (...given) => {
     await plugins();
     return simulated(...given);

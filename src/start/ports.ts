@@ -1,107 +1,177 @@
 import type { RequestListener } from 'node:http';
-import { type FailureBudgets, createFailureBudgets } from '../pipeline/address-budgets.ts';
-import type { Pipeline } from '../pipeline/pipeline.ts';
-import type { Arrivals } from '../http/arrivals.ts';
+import { failure } from '../errors.ts';
+import { type Arrivals, createArrivals } from '../http/arrivals.ts';
 import { createForwards } from '../http/forward.ts';
 import { createOpsApp } from '../http/ops.ts';
 import { createPublicApp, createProxyCheck } from '../http/public.ts';
-import { type Listening, listen, opsLimits } from '../http/server.ts';
+import { type ListenOptions, type Listening, listen, opsLimits } from '../http/server.ts';
+import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
+import type { Log } from '../observe/log.ts';
+import { logOpsFailures } from '../observe/ops-failures.ts';
+import { createFailureBudgets } from '../pipeline/address-budgets.ts';
+import { type EventLoop, measureEventLoop } from '../pipeline/event-loop.ts';
+import { createPipeline } from '../pipeline/pipeline.ts';
+import type { Plugins } from '../plugins/plugins.ts';
 import { isWithService } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
+import type { DecryptionThreads } from '../signature/blocks.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ConsoleProcess } from './console-process.ts';
+import { type PortName, type WatchedKeys, showPortExpiries, tlsContext } from './files.ts';
 import type { Runtime } from './runtime.ts';
-import { orderSources } from './sources.ts';
-import { portExpiries, tlsContext } from './tls.ts';
-import { callbackUrls } from './urls.ts';
+import { answerFormats, callbackUrls, orderSources, schemeBinding } from './sources.ts';
+import { groupsOf } from './store.ts';
+
+/*
+ * The two ports: callbacks arrive at the public one, and everything else of a service at the ops port.
+ */
 
 export interface Ports {
-  readonly public: Listening;
-  readonly ops: Listening;
+  readonly public: Port;
+  readonly ops: Port;
   /** Serves the requests that have waited, and all later ones. */
-  begin(): void;
+  readonly begin: () => void;
+  /** Resolves when no callback is in flight any more, late decisions included. */
+  readonly idle: () => Promise<void>;
 }
 
-/** Opens both ports, or neither. Requests wait for `begin`. */
-export async function openPorts(
-  { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
-  {
-    secrets,
-    pipeline,
-    budgets,
-    arrivals,
-    runtime,
-    console,
-  }: {
-    readonly secrets: Secrets;
-    readonly pipeline: Pipeline;
-    readonly arrivals: Arrivals;
-    readonly budgets: FailureBudgets;
-    readonly runtime: Runtime;
-    readonly console: ConsoleProcess;
-  },
-): Promise<Ports> {
-  const { host, port, limits, trustedProxies } = settings.public;
-  const { load } = runtime;
-  const gate = createGate(arrivals);
-  const ops = await openOps({ settings, clock }, secrets, { runtime, gate, console });
-  try {
-    const app = createPublicApp({
-      pipeline,
-      urls: callbackUrls(settings.sources),
-      trustedProxies,
-      bodyBytes: limits.bodyBytes,
-      arrivals,
-      onUnserved(unserved) {
-        load.unserved(unserved);
-        budgets.charge(unserved.address, 'unserved');
-        return budgets.excessReason(unserved.address) === undefined ? 'keep' : 'close';
-      },
-    });
-    const tls = tlsContext(settings, 'public', secrets);
-    if (tls !== undefined) runtime.showExpiries(portExpiries('public', tls));
-    const isTrustedProxy = createProxyCheck(app);
-    const publicServer = await listen(gate.before(app), {
-      host,
-      port,
-      limits,
-      tls,
-      setting: 'public',
-      arrivals,
-      isTrustedProxy,
-      isBlocked: (address) => budgets.isBlocked(address),
-      onDropped: (address) => load.connectionClosed(address),
-      onMisuse(address, reason) {
-        load.unserved({ reason, address });
-        // The sender of a request that a gateway passed on is not known.
-        if (!isTrustedProxy(address)) budgets.charge(address, 'misuse');
-      },
-    });
-    return { ops, public: publicServer, begin: () => gate.open() };
-  } catch (thrown) {
-    await ops.stop(0);
-    throw thrown;
-  }
+export interface Port extends Listening {
+  /** Uses the certificate that is in its files now. */
+  readonly reloadTls: () => void;
 }
+
+export interface PortsParts {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly secrets: Secrets;
+  readonly keys: WatchedKeys;
+  readonly threads: DecryptionThreads;
+  readonly plugins: Plugins;
+  readonly runtime: Runtime;
+  readonly console: ConsoleProcess;
+}
+
+type Open = (port: PortName, app: RequestListener, options: PortOptions) => Promise<Port>;
+type PortOptions = Omit<ListenOptions, 'host' | 'port' | 'tls' | 'setting'>;
 
 const nowMs = (): number => performance.now();
 
+/** Opens both ports. Requests wait for `begin`. */
+export async function openPorts(parts: PortsParts, opened: AsyncDisposableStack): Promise<Ports> {
+  const { settings, threads } = parts;
+  const loop = measureEventLoop(nowMs, settings.answerTimeoutMs, () => threads.waitMs());
+  opened.defer(loop.stop);
+  const arrivals = createArrivals(loop, nowMs);
+  const gate = createGate(arrivals);
+  const open: Open = async (port, app, options) => {
+    const listening = await openPort(parts, port, gate.before(app), options);
+    opened.defer(() => listening.stop(0));
+    return listening;
+  };
+  const ops = await openOps(parts, open);
+  const { idle, listening } = await openPublic(parts, { loop, arrivals }, open);
+  return { public: listening, ops, begin: gate.open, idle };
+}
+
+async function openPort(
+  { settings, secrets, runtime: { metrics } }: PortsParts,
+  name: PortName,
+  app: RequestListener,
+  options: PortOptions,
+): Promise<Port> {
+  const { host, port } = settings[name];
+  const tls = tlsContext(settings, name, secrets);
+  if (tls !== undefined) showPortExpiries(metrics, name, tls);
+  const listening = await listen(app, { ...options, host, port, tls, setting: name });
+  return {
+    ...listening,
+    reloadTls() {
+      const context = tlsContext(settings, name, secrets);
+      if (context === undefined) return;
+      listening.useTls(context);
+      showPortExpiries(metrics, name, context);
+    },
+  };
+}
+
+async function openPublic(
+  parts: PortsParts,
+  { loop, arrivals }: { readonly loop: EventLoop; readonly arrivals: Arrivals },
+  open: Open,
+): Promise<{ readonly listening: Port; readonly idle: () => Promise<void> }> {
+  const {
+    sources,
+    public: { limits, trustedProxies },
+  } = parts.settings;
+  const { load } = parts.runtime;
+  const { failuresPerSecond } = limits;
+  const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
+  const pipeline = createPipeline({ ...pipelineParts(parts), budgets, capacity: loop.capacity });
+  const app = createPublicApp({
+    pipeline,
+    urls: callbackUrls(sources),
+    trustedProxies,
+    bodyBytes: limits.bodyBytes,
+    arrivals,
+    onUnserved(unserved) {
+      load.unserved(unserved);
+      budgets.charge(unserved.address, 'unserved');
+      return budgets.excessReason(unserved.address) === undefined ? 'keep' : 'close';
+    },
+  });
+  const isTrustedProxy = createProxyCheck(app);
+  const listening = await open('public', app, {
+    limits,
+    arrivals,
+    isTrustedProxy,
+    isBlocked: budgets.isBlocked,
+    onDropped: load.connectionClosed,
+    onMisuse(address, reason) {
+      load.unserved({ reason, address });
+      // The sender of a request that a gateway passed on is not known.
+      if (!isTrustedProxy(address)) budgets.charge(address, 'misuse');
+    },
+  });
+  return { listening, idle: pipeline.idle };
+}
+
+function pipelineParts({ settings, clock, log, keys, plugins, runtime }: PortsParts) {
+  const { store, metrics, activity, follower, load, unpreparedReason } = runtime;
+  const { callbacks, outputs } = settings.public.limits;
+  const { unauthenticatedPerMinute } = settings.log;
+  const groups = groupsOf(settings);
+  return {
+    store,
+    authenticator: keys.current,
+    policies: follower,
+    ask: plugins.ask,
+    notReady() {
+      const because = unpreparedReason();
+      return because === undefined ? undefined : failure('NOT_READY', because);
+    },
+    answerFormat: answerFormats(settings.sources),
+    bindsScheme: schemeBinding(settings.sources),
+    groupOf: (source: string) => groups.get(source),
+    report: createCallbackObserver({ log, metrics, activity, clock, unauthenticatedPerMinute }),
+    onTurnedAway: load.callbackTurnedAway,
+    callbacks,
+    outputs,
+    answerTimeoutMs: settings.answerTimeoutMs,
+    clock,
+  };
+}
+
+const OPS_FAILURES_PER_SECOND = 20;
+
 async function openOps(
-  { settings, clock }: { readonly settings: Settings; readonly clock: Clock },
-  secrets: Secrets,
-  {
-    runtime,
-    gate,
-    console,
-  }: {
-    readonly runtime: Runtime;
-    readonly gate: Gate;
-    readonly console: ConsoleProcess;
-  },
-): Promise<Listening> {
-  const { readiness, metrics, store, load, apiDenied, opsFailed } = runtime;
+  { settings, clock, log, secrets, runtime, console }: PortsParts,
+  open: Open,
+): Promise<Port> {
+  const { readiness, scrape, store, metrics, load } = runtime;
   const { token, hosts, releases } = settings.ops;
+  const { unauthenticatedPerMinute } = settings.log;
   const forwards = createForwards(console.target);
   const api = {
     store,
@@ -110,19 +180,20 @@ async function openOps(
     releases,
     simulate: forwards.simulate,
     clock,
-    onDenied: apiDenied,
+    onDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
   };
+  const app = createOpsApp({
+    readiness,
+    metrics: scrape,
+    api,
+    console: isWithService(settings.console) ? forwards.pages : undefined,
+    hosts,
+    onFailed: logOpsFailures(log),
+  });
   const budgets = createFailureBudgets({ failuresPerSecond: OPS_FAILURES_PER_SECOND, nowMs });
-  const pages = isWithService(settings.console) ? forwards.pages : undefined;
-  const app = createOpsApp({ readiness, metrics, api, console: pages, hosts, onFailed: opsFailed });
-  const tls = tlsContext(settings, 'ops', secrets);
-  if (tls !== undefined) runtime.showExpiries(portExpiries('ops', tls));
-  return listen(gate.before(app), {
-    ...settings.ops,
-    tls,
+  return open('ops', app, {
     limits: opsLimits(settings.public.limits),
-    setting: 'ops',
-    isBlocked: (address) => budgets.isBlocked(address),
+    isBlocked: budgets.isBlocked,
     onMisuse(address, reason) {
       load.unserved({ reason, address });
       budgets.charge(address, 'misuse');
@@ -130,11 +201,9 @@ async function openOps(
   });
 }
 
-const OPS_FAILURES_PER_SECOND = 20;
-
 interface Gate {
-  before(app: RequestListener): RequestListener;
-  open(): void;
+  readonly before: (app: RequestListener) => RequestListener;
+  readonly open: () => void;
 }
 
 /**

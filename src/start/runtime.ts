@@ -1,48 +1,42 @@
 import { CountersignError } from '../errors.ts';
 import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
 import type { Readiness } from '../http/routes.ts';
-import { createCallbackObserver, createDenialObserver } from '../observe/callbacks.ts';
-import { type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
-import { createLineLimit } from '../observe/line-limit.ts';
-import { logOpsFailures } from '../observe/ops-failures.ts';
-import type { Log } from '../observe/log.ts';
-import { type Metrics, type ReconcileMetrics, createMetrics } from '../observe/metrics.ts';
 import { type Activity, createActivity } from '../observe/activity.ts';
-import type { ReportCallback } from '../observe/report.ts';
-import { type Follower, createFollower } from '../release/follow.ts';
+import { type HealthCheck, type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
+import { createLineLimit } from '../observe/line-limit.ts';
+import type { Log } from '../observe/log.ts';
+import { type Metrics, createMetrics } from '../observe/metrics.ts';
 import { pushWhenEmpty } from '../release/first-push.ts';
+import { type Follower, createFollower } from '../release/follow.ts';
 import type { Settings } from '../settings/schema.ts';
 import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
-import { type ClockWatch, type Preparation, startPreparing, watchClock } from './background.ts';
-import { type UnreadableKey, keysState } from './key-files.ts';
-import { policyWarnings } from './policy-warnings.ts';
-import { type Expiries, storeExpiries } from './tls.ts';
+import {
+  type Heartbeats,
+  type Preparation,
+  startHeartbeats,
+  startPreparing,
+  watchClock,
+} from './background.ts';
+import { type UnreadableKey, keysState, showStoreExpiries } from './files.ts';
+import { policyWarnings } from './policies.ts';
 
 /**
- * Everything that runs besides the callbacks: preparing the store, following the policies, health and
- * metrics.
+ * Everything that runs besides the callbacks: preparing the store, following the policies, heartbeats, health
+ * and metrics.
  */
 export interface Runtime {
   /** The store. Its failures are counted. */
   readonly store: Store;
-  readonly follower: Follower;
-  readonly report: ReportCallback;
+  readonly metrics: Metrics;
   /** What this process has answered. */
   readonly activity: Activity;
-  /** Call it for each API call with a wrong token. */
-  readonly apiDenied: (address: string) => void;
-  /** Call it for each request to the ops port that ends with an internal error. */
-  readonly opsFailed: (request: string, because: string) => void;
-  readonly readiness: () => Promise<Readiness>;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly text: string }>;
-  /** Counts the answers of services and modules. */
-  readonly pluginAnswered: Metrics['pluginAnswered'];
-  readonly reconcileMetrics: ReconcileMetrics;
-  /** Call it with the certificates that are used from now on. */
-  readonly showExpiries: (expiries: Expiries) => void;
   readonly load: LoadMonitor;
+  readonly follower: Follower;
+  readonly readiness: () => Promise<Readiness>;
+  /** The metrics, after a check of the readiness. */
+  readonly scrape: Metrics['text'];
   /** Why the store may not decide yet; undefined once it may. */
   readonly unpreparedReason: () => string | undefined;
   /**
@@ -51,8 +45,9 @@ export interface Runtime {
    * `unpreparedReason` says so.
    */
   readonly start: () => Promise<void>;
+  /** From now on the service is not ready. */
   readonly beginShutdown: () => void;
-  readonly stop: () => void;
+  readonly stop: () => Promise<void>;
 }
 
 export interface RuntimeParts {
@@ -65,46 +60,58 @@ export interface RuntimeParts {
   readonly consoleHealth: (() => HealthState) | undefined;
 }
 
+/** A store that needs longer to answer is not ready. */
+const STORE_CHECK_MS = 1000;
+
 export function createRuntime(parts: RuntimeParts): Runtime {
   const { settings, clock, log, unreadableKeys, consoleHealth } = parts;
   const metrics = createMetrics();
-  const activity = createActivity(clock);
   const store = countFailures(parts.store, metrics);
   const follower = followPolicies(parts, store, metrics);
   const clockWatch = watchClock({ store, log, metrics });
   const load = createLoggedLoad(log, metrics);
-  const showExpiries = (expiries: Expiries): void =>
-    expiries.forEach(([setting, atMs]) => metrics.certificateExpires(setting, atMs));
   readMetrics(settings, store, metrics);
   metrics.linesDropped(() => log.droppedLines());
-  showExpiries(storeExpiries(settings.store));
+  showStoreExpiries(metrics, settings.store);
 
   let preparation: Preparation | undefined;
+  let heartbeats: Heartbeats | undefined;
   let stopping = false;
   const unpreparedReason = (): string | undefined =>
     preparation === undefined ? 'the service is starting' : (preparation.trouble() ?? store.pendingLoss());
-  const healthParts = { store, metrics, unpreparedReason, clockWatch, follower, unreadableKeys, load };
-  const health = healthOf({ ...healthParts, consoleHealth, stopping: () => stopping });
+  const checks: readonly HealthCheck[] = [
+    // The time limit is inside: a later call must not take a slow result for a prompt one.
+    { name: 'store', check: shareRunning(() => rejectAfter(STORE_CHECK_MS, storeState(store, metrics))) },
+    { name: 'prepared', check: () => stateOf(unpreparedReason(), 'the store may decide') },
+    { name: 'approvals', check: () => approvalsState(follower.control()?.frozen ?? []) },
+    ...clockWatch.checks,
+    { name: 'policies', check: follower.ready },
+    { name: 'keys', check: () => keysState(unreadableKeys()) },
+    {
+      name: 'running',
+      check: () => stateOf(stopping ? 'the service is shutting down' : undefined, 'serving'),
+    },
+    // Not decisive: without an overloaded replica, its load would go to the others and overload them too.
+    { name: 'load', check: load.state, decisive: false },
+    ...(consoleHealth === undefined
+      ? []
+      : [{ name: 'console', check: consoleHealth, decisive: false } as const]),
+  ];
+  const health = createHealth({ checks });
   const readiness = async (): Promise<Readiness> => {
     const state = await health.readiness();
     metrics.setReady(state.ready);
     metrics.keysUnreadable(unreadableKeys());
     return state;
   };
-  const { unauthenticatedPerMinute } = settings.log;
   return {
     store,
-    follower,
-    report: createCallbackObserver({ log, metrics, activity, clock, unauthenticatedPerMinute }),
-    activity,
-    apiDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
-    opsFailed: logOpsFailures(log),
-    readiness,
-    metrics: shareRunning(() => readiness().then(() => metrics.text())),
-    pluginAnswered: (inquiry, verdict) => metrics.pluginAnswered(inquiry, verdict),
-    reconcileMetrics: metrics,
-    showExpiries,
+    metrics,
+    activity: createActivity(clock),
     load,
+    follower,
+    readiness,
+    scrape: shareRunning(() => readiness().then(() => metrics.text())),
     unpreparedReason,
     async start() {
       preparation = await startPreparing({
@@ -114,11 +121,11 @@ export function createRuntime(parts: RuntimeParts): Runtime {
       });
       await clockWatch.start();
       await follower.start();
+      heartbeats = startHeartbeats({ store, follower, readiness, log });
     },
-    beginShutdown() {
-      stopping = true;
-    },
-    stop() {
+    beginShutdown: () => void (stopping = true),
+    async stop() {
+      await heartbeats?.stop();
       preparation?.stop();
       clockWatch.stop();
       follower.stop();
@@ -136,8 +143,7 @@ function createLoggedLoad(log: Log, metrics: Metrics): LoadMonitor {
   const byPath = createLineLimit({ clock: nowMs, lines: 1, windowMs: PATH_LINE_EVERY_MS });
   return createLoadMonitor({
     nowMs,
-    count: (reason) => metrics.turnedAway(reason),
-    countUnserved: (reason) => metrics.unserved(reason),
+    metrics,
     write: (event, { meant, ...line }) => {
       const [limit, kind] = meant === undefined ? [byCode, line.code] : [byPath, meant];
       const suppressed = limit.takeSuppressed(kind);
@@ -191,9 +197,6 @@ function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: 
   });
 }
 
-/** A store that needs longer to answer is not ready. */
-const STORE_CHECK_MS = 1000;
-
 /** While a call runs, further calls share it and get its result. */
 function shareRunning<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<T> | undefined;
@@ -223,55 +226,10 @@ function logFreezes(log: Log, before: Control | undefined, now: Control): void {
   }
 }
 
-interface HealthParts {
-  readonly store: Store;
-  readonly metrics: Metrics;
-  readonly unreadableKeys: () => readonly UnreadableKey[];
-  readonly unpreparedReason: () => string | undefined;
-  readonly clockWatch: ClockWatch;
-  readonly follower: Follower;
-  readonly load: LoadMonitor;
-  readonly consoleHealth: RuntimeParts['consoleHealth'];
-  readonly stopping: () => boolean;
-}
-
-function healthOf(parts: HealthParts) {
-  const {
-    store,
-    metrics,
-    unpreparedReason,
-    clockWatch,
-    follower,
-    unreadableKeys,
-    load,
-    consoleHealth,
-    stopping,
-  } = parts;
-  const stateOf = (trouble: string | undefined, okText: string) => ({
-    ok: trouble === undefined,
-    because: trouble ?? okText,
-  });
-  return createHealth({
-    checks: [
-      // The time limit is inside: a later call must not take a slow result for a prompt one.
-      { name: 'store', check: shareRunning(() => rejectAfter(STORE_CHECK_MS, storeState(store, metrics))) },
-      { name: 'prepared', check: () => stateOf(unpreparedReason(), 'the store may decide') },
-      { name: 'approvals', check: () => approvalsState(follower.control()?.frozen ?? []) },
-      ...clockWatch.checks,
-      { name: 'policies', check: follower.ready },
-      { name: 'keys', check: () => keysState(unreadableKeys()) },
-      {
-        name: 'running',
-        check: () => stateOf(stopping() ? 'the service is shutting down' : undefined, 'serving'),
-      },
-      // Not decisive: without an overloaded replica, its load would go to the others and overload them too.
-      { name: 'load', check: () => load.state(), decisive: false },
-      ...(consoleHealth === undefined
-        ? []
-        : [{ name: 'console', check: consoleHealth, decisive: false } as const]),
-    ],
-  });
-}
+const stateOf = (trouble: string | undefined, okText: string): HealthState => ({
+  ok: trouble === undefined,
+  because: trouble ?? okText,
+});
 
 async function storeState(store: Store, metrics: Metrics): Promise<HealthState> {
   try {

@@ -1,30 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServiceState } from '../console/service-state.ts';
-import { failure, messageOf } from '../errors.ts';
+import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import { createFailureBudgets } from '../pipeline/address-budgets.ts';
-import { measureEventLoop } from '../pipeline/event-loop.ts';
-import { createPipeline } from '../pipeline/pipeline.ts';
 import type { Plugins } from '../plugins/plugins.ts';
 import { isWithService } from '../settings/console.ts';
 import { platformWarning } from '../settings/platform.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
 import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
-import type { DecryptionThreads } from '../signature/blocks.ts';
 import { createDecryptionThreads } from '../signature/decryption.ts';
+import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
-import { createArrivals } from '../http/arrivals.ts';
-import { startHeartbeats } from './background.ts';
 import { createConsoleProcess } from './console-process.ts';
-import { type WatchedKeys, watchKeys } from './key-files.ts';
+import { type WatchedKeys, watchKeys } from './files.ts';
+import { closeIfFailed } from './opened.ts';
 import { openPlugins } from './plugins.ts';
 import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
-import { answerFormats, schemeBinding } from './sources.ts';
 import { groupsOf, missingStoreFile, openStore } from './store.ts';
-import { portExpiries, tlsContext } from './tls.ts';
 
 export interface Service {
   readonly publicUrl: string;
@@ -58,145 +52,83 @@ const SECRETS_POLL_MS = 1000;
  * store that can't be reached is not a fault: the service answers FAILURE until the store answers, and
  * `/readyz` says so.
  */
-export async function startService(parts: ServiceParts): Promise<Service> {
-  const undos: Undo[] = [];
-  try {
-    return await start(parts, (undo) => undos.push(undo));
-  } catch (thrown) {
-    await undoAll(undos, parts.log);
-    throw thrown;
-  }
+export function startService(parts: ServiceParts): Promise<Service> {
+  return closeIfFailed(parts.log, (opened) => start(parts, opened));
 }
 
-type Undo = () => void | Promise<unknown>;
-
-/**
- * Undoes the last step first. A failed undo is only logged. It must not hide the fault of the start, or
- * prevent the other undos.
- */
-async function undoAll(undos: readonly Undo[], log: Log): Promise<void> {
-  for (const undo of undos.toReversed()) {
-    try {
-      await undo();
-    } catch (thrown) {
-      log.error('not-closed', { because: messageOf(thrown) });
-    }
-  }
-}
-
-/** Calls `onOpened` with a function for each part that must be closed if the start fails. */
-async function start(parts: ServiceParts, onOpened: (undo: Undo) => void): Promise<Service> {
-  const { settings, log, clock } = parts;
-  const secrets = createSecrets({ env: parts.env, pollMs: SECRETS_POLL_MS });
+/** What is pushed on the stack last is closed first: a stop first finishes the callbacks. */
+async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise<Service> {
+  const { settings, env, clock, log } = parts;
+  const secrets = createSecrets({ env, pollMs: SECRETS_POLL_MS });
   const threads = createDecryptionThreads();
-  onOpened(() => threads.close());
+  opened.defer(() => threads.close());
   const keys = watchKeys(settings, secrets.read, { log, threads });
-  const missing = missingStoreFile(settings.store);
-  const groups = groupsOf(settings);
-  const store = await openStore(settings.store, secrets.read, clock, { as: 'service', groups });
-  onOpened(() => store.close());
-  if (missing !== undefined) {
-    const because =
-      `there was no store at ${missing}: a new one was created, ` +
-      'which knows no decisions, no limits and no lists';
-    log.warn('store-created', { because });
-  }
+  const store = await openServiceStore(parts, secrets);
+  opened.defer(() => store.close());
   let reconciliation: Reconciliation | undefined;
   const state = (): Promise<ServiceState> => stateOf(runtime, reconciliation);
   const console = createConsoleProcess({ ...parts, state });
-  onOpened(() => console.close());
+  opened.defer(() => console.close());
+  const consoleHealth = isWithService(settings.console) ? console.health : undefined;
   const runtime = createRuntime({
     settings,
     clock,
     log,
     store,
     unreadableKeys: keys.unreadable,
-    consoleHealth: isWithService(settings.console) ? console.health : undefined,
+    consoleHealth,
   });
-  onOpened(() => runtime.stop());
-  const plugins = await openPlugins(parts, secrets, runtime.pluginAnswered);
-  onOpened(() => plugins.close());
-  const opened = { runtime, keys, plugins, threads };
-  const { stop: stopPipeline, ...served } = composePipeline(parts, opened);
-  onOpened(stopPipeline);
-  const ports = await openPorts(parts, { secrets, ...served, runtime, console });
-  onOpened(() => Promise.all([ports.public.stop(0), ports.ops.stop(0)]));
+  opened.defer(() => runtime.stop());
+  const plugins = await openPlugins(parts, secrets, runtime.metrics.pluginAnswered);
+  opened.defer(() => plugins.close());
+  const ports = await openPorts({ ...parts, secrets, keys, threads, plugins, runtime, console }, opened);
   await runtime.start();
   ports.begin();
   if (isWithService(settings.console)) void console.target();
-  const stopWatching = reloadChangedFiles(parts, secrets, { ...opened, ports });
-  const heartbeats = startHeartbeats({ ...runtime, log });
+  opened.defer(reloadChangedFiles(parts, secrets, { keys, plugins, ports }));
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
   reconciliation = await reconcileDays(parts, runtime);
-  return {
-    publicUrl: ports.public.url,
-    opsUrl: ports.ops.url,
-    state,
-    async stop() {
-      const { shutdownDelayMs, shutdownGraceMs } = settings.public;
-      runtime.beginShutdown();
-      const reconciliationStopped = reconciliation?.stop();
-      ports.public.drain();
-      await pause(shutdownDelayMs);
-      stopWatching();
-      await ports.public.stop(shutdownGraceMs);
-      // All clients were answered or disconnected. Decisions that the store still makes have their own
-      // time-outs.
-      const idleMs = Math.max(shutdownGraceMs, settings.answerTimeoutMs);
-      await Promise.race([served.pipeline.idle(), pause(idleMs, undefined, { ref: false })]);
-      stopPipeline();
-      await threads.close();
-      await plugins.close();
-      await heartbeats.stop();
-      await ports.ops.stop(0);
-      runtime.stop();
-      await reconciliationStopped;
-      await console.close();
-      await store.close();
-    },
-  };
+  opened.defer(() => finishCallbacks(settings, { ports, runtime, reconciliation }));
+  const { url: publicUrl } = ports.public;
+  return { publicUrl, opsUrl: ports.ops.url, state, stop: () => opened.disposeAsync() };
 }
 
-/** What `start` has opened before the pipeline. */
-interface OpenedParts {
-  readonly runtime: Runtime;
-  readonly keys: WatchedKeys;
-  readonly plugins: Plugins;
-  readonly threads: DecryptionThreads;
-}
-
-function composePipeline(
-  { settings, clock }: ServiceParts,
-  { runtime, keys, plugins, threads }: OpenedParts,
-) {
-  const { callbacks, failuresPerSecond, outputs } = settings.public.limits;
+/** Only a service creates an embedded store, and the log says so. */
+async function openServiceStore({ settings, clock, log }: ServiceParts, secrets: Secrets): Promise<Store> {
+  const missing = missingStoreFile(settings.store);
   const groups = groupsOf(settings);
-  const nowMs = (): number => performance.now();
-  const budgets = createFailureBudgets({ failuresPerSecond, nowMs });
-  const loop = measureEventLoop(nowMs, settings.answerTimeoutMs, () => threads.waitMs());
-  const pipeline = createPipeline({
-    store: runtime.store,
-    authenticator: keys.current,
-    policies: runtime.follower,
-    ask: plugins.ask,
-    notReady() {
-      const because = runtime.unpreparedReason();
-      return because === undefined ? undefined : failure('NOT_READY', because);
-    },
-    answerFormat: answerFormats(settings.sources),
-    bindsScheme: schemeBinding(settings.sources),
-    groupOf: (source) => groups.get(source),
-    report: runtime.report,
-    onTurnedAway: (callback) => runtime.load.callbackTurnedAway(callback),
-    budgets,
-    capacity: () => loop.capacity(),
-    callbacks,
-    outputs,
-    answerTimeoutMs: settings.answerTimeoutMs,
-    clock,
-  });
-  return { pipeline, budgets, arrivals: createArrivals(loop, nowMs), stop: () => loop.stop() };
+  const store = await openStore(settings.store, secrets.read, clock, { as: 'service', groups });
+  if (missing !== undefined) {
+    const because =
+      `there was no store at ${missing}: a new one was created, ` +
+      'which knows no decisions, no limits and no lists';
+    log.warn('store-created', { because });
+  }
+  return store;
+}
+
+interface ServingParts {
+  readonly ports: Ports;
+  readonly runtime: Runtime;
+  readonly reconciliation: Reconciliation | undefined;
+}
+
+/** Says that the service is not ready, and answers what still arrives. */
+async function finishCallbacks(
+  { public: { shutdownDelayMs, shutdownGraceMs }, answerTimeoutMs }: Settings,
+  { ports, runtime, reconciliation }: ServingParts,
+): Promise<void> {
+  runtime.beginShutdown();
+  const reconciliationStopped = reconciliation?.stop();
+  ports.public.drain();
+  await pause(shutdownDelayMs);
+  await ports.public.stop(shutdownGraceMs);
+  // All clients were answered or disconnected. Decisions that the store still makes have their own
+  // time-outs.
+  const idleMs = Math.max(shutdownGraceMs, answerTimeoutMs);
+  await Promise.race([ports.idle(), pause(idleMs, undefined, { ref: false })]);
+  await reconciliationStopped;
 }
 
 /** What the console shows of this service. */
@@ -218,7 +150,7 @@ async function stateOf(
 /** Reconciles each day if the settings say so. The module is loaded only then. */
 async function reconcileDays(
   { settings: { reconcile }, settingsFile, env, clock, log }: ServiceParts,
-  { reconcileMetrics: metrics }: Runtime,
+  { metrics }: Runtime,
 ): Promise<Reconciliation | undefined> {
   const { directory } = reconcile;
   if (directory === undefined) return undefined;
@@ -233,19 +165,13 @@ async function reconcileDays(
 function reloadChangedFiles(
   { settings, log }: ServiceParts,
   secrets: Secrets,
-  { keys, plugins, ports, runtime }: OpenedParts & { readonly ports: Ports },
+  { keys, plugins, ports }: { readonly keys: WatchedKeys; readonly plugins: Plugins; readonly ports: Ports },
 ): () => void {
   return secrets.watch(() => {
     keys.reload();
     if (settings.services.length > 0) reloadFiles(log, 'inquiry-keys', plugins.reload);
     for (const port of ['public', 'ops'] as const) {
-      if (settings[port].tls === undefined) continue;
-      reloadFiles(log, 'tls', () => {
-        const context = tlsContext(settings, port, secrets);
-        if (context === undefined) return;
-        ports[port].useTls(context);
-        runtime.showExpiries(portExpiries(port, context));
-      });
+      if (settings[port].tls !== undefined) reloadFiles(log, 'tls', ports[port].reloadTls);
     }
   });
 }

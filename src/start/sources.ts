@@ -2,8 +2,10 @@ import type { OrderSource } from '../orders/orders.ts';
 import { type AnswerFormat, jsonAnswer, plainAnswer } from '../callback/answer.ts';
 import type { Kind } from '../callback/callback.ts';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../callback/payment.ts';
+import type { CallbackUrl } from '../http/public.ts';
 import type { AnswerRecipient } from '../pipeline/arrival.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
+import { PAYMENT_PATH } from '../settings/sources.ts';
 import { type Authenticator, compileAuthenticator } from '../signature/authenticate.ts';
 import type { DecryptionThreads } from '../signature/blocks.ts';
 import { claimedAppKey } from '../signature/payments.ts';
@@ -76,4 +78,32 @@ export function answerFormats(sources: Settings['sources']): (recipient: AnswerR
     const appKey = claimedAppKey(members);
     return (appKey === undefined ? undefined : byAppKey.get(appKey)) ?? plainAnswer;
   };
+}
+
+const PAYMENTS: CallbackUrl = { path: PAYMENT_PATH, route: { callback: 'payment' }, secret: false };
+
+/** The URLs that the public port serves. */
+export function callbackUrls(sources: readonly SourceSettings[]): readonly CallbackUrl[] {
+  return [PAYMENTS, ...sources.flatMap(urlsOf)];
+}
+
+function urlsOf(source: SourceSettings): readonly CallbackUrl[] {
+  if (source.callback === 'payment') return [];
+  const { withdraw, web3 } = source.paths;
+  const secret = source.authenticate.some(
+    (credential) => typeof credential === 'object' && 'path' in credential,
+  );
+  const paths = new Set([withdraw, web3].filter((path) => path !== undefined));
+  return [...paths].map((path) => ({
+    path,
+    secret,
+    route: {
+      callback: 'cosigner',
+      source: source.name,
+      expected: [
+        ...(path === withdraw ? (['transfer'] as const) : []),
+        ...(path === web3 ? (['web3'] as const) : []),
+      ],
+    },
+  }));
 }

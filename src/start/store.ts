@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
 import { CountersignError } from '../errors.ts';
-import { storeAddress } from '../settings/store.ts';
 import type { Settings, StoreSettings } from '../settings/schema.ts';
+import { readPem } from '../settings/secrets.ts';
+import { storeAddress } from '../settings/store.ts';
 import type { RedisStoreOptions } from '../store/redis/open.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ReadSecret } from '../values/secret.ts';
-import { readPem } from './tls.ts';
 
 const DAY_MS = 86_400_000;
 

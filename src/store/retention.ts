@@ -2,7 +2,7 @@
 export interface Retention {
   /**
    * A subject, counted from its last callback; a mark, from its last approval; an order, from its expiry. It
-   * should be longer than the windows of the policies: see src/start/policy-warnings.ts.
+   * should be longer than the windows of the policies: see src/start/policies.ts.
    */
   readonly subjectsMs: number;
   /** A journal entry, and a change of prices in the history. */

@@ -1,10 +1,10 @@
 /** A counter of operations in flight, for a caller that waits until all of them have ended. */
 export interface InFlight {
-  enter(): void;
+  readonly enter: () => void;
   /** Call it once for each `enter`. */
-  leave(): void;
+  readonly leave: () => void;
   /** Resolves as soon as no operation is in flight. */
-  idle(): Promise<void>;
+  readonly idle: () => Promise<void>;
 }
 
 export function createInFlight(): InFlight {

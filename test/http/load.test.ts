@@ -15,8 +15,7 @@ function monitored(): {
   const counts: string[] = [];
   const load = createLoadMonitor({
     nowMs: () => now,
-    count: (reason) => counts.push(reason),
-    countUnserved: (reason) => counts.push(reason),
+    metrics: { turnedAway: (reason) => counts.push(reason), unserved: (reason) => counts.push(reason) },
     write: (_event, line) => lines.push(line),
   });
   return { load, lines, counts, pass: (ms) => (now += ms) };

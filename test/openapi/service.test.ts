@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Kind } from '../../src/callback/callback.ts';
 import { parseCosigner } from '../../src/callback/kinds.ts';
 import { parsePayment } from '../../src/callback/payment.ts';
-import { callbackUrls } from '../../src/start/urls.ts';
+import { callbackUrls } from '../../src/start/sources.ts';
 import { type ApiParts, createApi } from '../../src/http/api.ts';
 import { createOpsApp } from '../../src/http/ops.ts';
 import { createPublicApp } from '../../src/http/public.ts';

@@ -1,5 +1,5 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { callbackUrls } from '../../src/start/urls.ts';
+import { callbackUrls } from '../../src/start/sources.ts';
 import { platformDocument } from '../../src/openapi/platform.ts';
 import { serviceDocument } from '../../src/openapi/service.ts';
 import { source } from '../../src/settings/sources.ts';

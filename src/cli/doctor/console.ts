@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readPem } from '../../start/tls.ts';
+import { readPem } from '../../settings/secrets.ts';
 import { createPeople } from '../../console/sign-in/people.ts';
 import { consoleAddress, isWithService, originOf } from '../../settings/console.ts';
 import type { Settings } from '../../settings/schema.ts';

@@ -1,9 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { authenticatorOf } from '../../start/sources.ts';
-import { type PortName, readPem } from '../../start/tls.ts';
+import type { PortName } from '../../start/files.ts';
 import { messageOf } from '../../errors.ts';
-import { demoCredentials } from '../../settings/secrets.ts';
+import { demoCredentials, readPem } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';
 import type { ReadSecret } from '../../values/secret.ts';
 import { sharedKeys } from '../../signature/authenticate.ts';

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { readPem } from '../../start/tls.ts';
+import { readPem } from '../../settings/secrets.ts';
 import { startModule } from '../../plugins/module.ts';
 import { messageOf } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';

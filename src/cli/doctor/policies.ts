@@ -1,5 +1,5 @@
 import type { Kind } from '../../callback/callback.ts';
-import { policyWarnings, unmatchedInStore } from '../../start/policy-warnings.ts';
+import { policyWarnings, unmatchedInStore } from '../../start/policies.ts';
 import { kindsOf } from '../../start/sources.ts';
 import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';

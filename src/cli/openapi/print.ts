@@ -1,4 +1,4 @@
-import { callbackUrls } from '../../start/urls.ts';
+import { callbackUrls } from '../../start/sources.ts';
 import { platformDocument } from '../../openapi/platform.ts';
 import { serviceDocument } from '../../openapi/service.ts';
 import type { CommandRow } from '../command.ts';

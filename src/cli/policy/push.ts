@@ -1,5 +1,5 @@
 import { CountersignError } from '../../errors.ts';
-import { unmatchedInStore } from '../../start/policy-warnings.ts';
+import { unmatchedInStore } from '../../start/policies.ts';
 import type { Release } from '../../policy/release.ts';
 import { sizeOf, sizeText } from '../../release/check.ts';
 import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.ts';

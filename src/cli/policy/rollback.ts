@@ -1,4 +1,4 @@
-import { unmatchedInStore } from '../../start/policy-warnings.ts';
+import { unmatchedInStore } from '../../start/policies.ts';
 import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { unmatchedText } from '../../release/lists.ts';
 import { shortRevision, rollback } from '../../release/push.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyWarnings } from '../../src/start/policy-warnings.ts';
+import { policyWarnings } from '../../src/start/policies.ts';
 import { onePolicy, release } from '../policy/callbacks.ts';
 
 type Given = Parameters<typeof policyWarnings>[0];
