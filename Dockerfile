@@ -4,6 +4,7 @@
 FROM node:26.10.0-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json tools/image/prune.ts ./
+COPY packages packages
 # No dependency of the service needs a script to be installed, so none gets to run one.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund
 # Types, source maps, and what of viem nobody loads: a hundred megabytes that the service never reads.
@@ -19,6 +20,7 @@ COPY --from=dependencies /app/node_modules node_modules
 COPY package.json LICENSE ./
 COPY bin bin
 COPY src src
+COPY packages packages
 COPY config config
 # /app/data is for the embedded store; with Redis nothing is written, and the root file system may be read-only.
 RUN ln -s /app/bin/countersign.js /usr/local/bin/countersign && mkdir data && chown node:node data

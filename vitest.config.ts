@@ -18,7 +18,7 @@ const patience = {
  */
 const maxWorkers = availableParallelism() + 1;
 
-const LONG = 'test/**/*.long.test.ts';
+const LONG = '{test,packages/*/test}/**/*.long.test.ts';
 /**
  * Each runs alone: it keeps all processors busy, or its memory depends on how soon the collector gets a processor.
  */
@@ -49,7 +49,7 @@ export default defineConfig({
           maxWorkers,
           isolate,
           name: 'parts',
-          include: ['test/**/*.test.ts'],
+          include: ['{test,packages/*/test}/**/*.test.ts'],
           exclude: ['test/scenarios/**', LONG],
           sequence: { groupOrder: 0 },
         },

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { generatedPlatformFiles } from './platform/generated.ts';
+import { generatedPlatformFiles } from '../packages/platform/generated.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
 import { examplesPage } from './release/examples.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';

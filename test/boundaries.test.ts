@@ -2,7 +2,10 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { join, posix, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
-/** Which folders of src a folder may import. Imports point one way; docs/architecture.md draws it. */
+/**
+ * Which folders of src, and which packages, a folder may import. Imports point one way; docs/architecture.md
+ * draws it. A package imports exactly what the service owns of the wire format.
+ */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   errors: [],
   values: ['errors'],
@@ -10,14 +13,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   claims: ['values', 'errors'],
   policy: ['claims', 'callback', 'values', 'errors'],
   signature: ['values', 'errors'],
-  platform: ['signature', 'values', 'errors'],
+  'packages/platform': ['signature', 'values', 'errors'],
   settings: ['values', 'errors'],
   observe: ['values', 'errors'],
   store: ['claims', 'policy', 'callback', 'values', 'errors'],
   journal: ['store', 'claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['store', 'claims', 'values', 'errors'],
   sandbox: ['values', 'errors'],
-  openapi: ['platform', 'sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
+  openapi: ['packages/platform', 'sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],
@@ -73,7 +76,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'console',
     'journal',
     'openapi',
-    'platform',
+    'packages/platform',
     'sandbox',
     'orders',
     'reconcile',
@@ -96,7 +99,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   main: ['cli'],
-  generate: ['platform', 'policy', 'release', 'settings'],
+  generate: ['packages/platform', 'policy', 'release', 'settings'],
 };
 
 /** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */
@@ -125,7 +128,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
  * The only files of other folders that the sandbox may know: it reads and signs with code of its own, so that
  * a mistake of the receiver can't hide behind the same mistake of the sandbox.
  */
-const KNOWN_TO_SANDBOX: ReadonlySet<string> = new Set(['errors.ts', 'values/clock.ts']);
+const KNOWN_TO_SANDBOX: ReadonlySet<string> = new Set(['src/errors.ts', 'src/values/clock.ts']);
 const IMPURE_CALLS = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.|\bsetTimeout\(|\bfetch\(/;
 
 const IMPORTS = /^(?:import|export) [^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
@@ -163,18 +166,25 @@ function packageFaults(room: string, name: string): readonly string[] {
   return pure === undefined || pure.includes(name) ? [] : [`${room} is pure, and may not import ${name}`];
 }
 
-const roomOf = (path: string): string => (path.split('/')[0] ?? '').replace(/\.ts$/, '');
+/** The folder or file of src, such as `policy`, or the package, such as `packages/platform`. */
+function roomOf(path: string): string {
+  const [top = '', name = ''] = path.split('/');
+  return top === 'src' ? name.replace(/\.ts$/, '') : `${top}/${name}`;
+}
 
+/** Those of the service and of the packages, without tests. */
 function sourceFiles(): readonly SourceFile[] {
-  const root = join(import.meta.dirname, '../src');
-  return readdirSync(root, { recursive: true, withFileTypes: true })
+  const root = join(import.meta.dirname, '..');
+  return ['src', 'packages']
+    .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
-    .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }));
+    .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }))
+    .filter(({ path }) => !/^packages\/[^/]+\/test\//.test(path));
 }
 
 describe('dependencies point one way', () => {
-  it('in every file of src', () => {
+  it('in every file of src and of the packages', () => {
     const files = sourceFiles();
     expect(files.length).toBeGreaterThan(50);
     expect(files.flatMap(faultsOf)).toEqual([]);
@@ -182,31 +192,42 @@ describe('dependencies point one way', () => {
 
   it.each<[SourceFile, string]>([
     [
-      { path: 'policy/evaluate.ts', text: "import { settle } from '../store/store.ts';" },
+      { path: 'src/policy/evaluate.ts', text: "import { settle } from '../store/store.ts';" },
       'policy may not import store',
     ],
     [
-      { path: 'store/redis/open.ts', text: "import type { X } from '../../http/app.ts';" },
+      { path: 'src/store/redis/open.ts', text: "import type { X } from '../../http/app.ts';" },
       'store may not import http',
     ],
     [
-      { path: 'policy/rules/x.ts', text: "import { readFileSync } from 'node:fs';" },
+      { path: 'src/policy/rules/x.ts', text: "import { readFileSync } from 'node:fs';" },
       'policy is pure, and may not import node:fs',
     ],
     [
-      { path: 'pipeline/decide.ts', text: "import express from 'express';" },
+      { path: 'src/pipeline/decide.ts', text: "import express from 'express';" },
       'only http may know express, not pipeline',
     ],
-    [{ path: 'callback/x.ts', text: 'const now = Date.now();' }, 'callback is pure, and has a clock or I/O'],
     [
-      { path: 'sandbox/signing.ts', text: "import { decodeMembers } from '../values/members.ts';" },
-      'sandbox shares no code that reads or signs, and may not import values/members.ts',
+      { path: 'src/callback/x.ts', text: 'const now = Date.now();' },
+      'callback is pure, and has a clock or I/O',
     ],
     [
-      { path: 'sandbox/operations/x.ts', text: "import { md5 } from '../../signature/md5.ts';" },
-      'sandbox shares no code that reads or signs, and may not import signature/md5.ts',
+      { path: 'src/sandbox/signing.ts', text: "import { decodeMembers } from '../values/members.ts';" },
+      'sandbox shares no code that reads or signs, and may not import src/values/members.ts',
     ],
-    [{ path: 'attic/x.ts', text: "import { y } from '../values/y.ts';" }, 'attic may not import values'],
+    [
+      { path: 'src/sandbox/operations/x.ts', text: "import { md5 } from '../../signature/md5.ts';" },
+      'sandbox shares no code that reads or signs, and may not import src/signature/md5.ts',
+    ],
+    [
+      { path: 'src/policy/x.ts', text: "import { y } from '../../packages/platform/index.ts';" },
+      'policy may not import packages/platform',
+    ],
+    [
+      { path: 'packages/platform/x.ts', text: "import { y } from '../../src/store/store.ts';" },
+      'packages/platform may not import store',
+    ],
+    [{ path: 'src/attic/x.ts', text: "import { y } from '../values/y.ts';" }, 'attic may not import values'],
   ])('and a file that breaks it is found: %o', (file, fault) => {
     expect(faultsOf(file)).toEqual([`${file.path}: ${fault}`]);
   });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { platformCodes } from '../platform/codes.ts';
-import type { Operation } from '../platform/operation.ts';
-import { operations } from '../platform/operations/registry.ts';
+import { platformCodes } from '../../packages/platform/codes.ts';
+import type { Operation } from '../../packages/platform/operation.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
 import { VERSION } from '../values/version.ts';
 import { exchangesOf } from './examples.ts';
 import { BASE64, type Part, type Schemas, createSchemas, json, part, refTo } from './schemas.ts';

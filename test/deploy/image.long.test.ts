@@ -59,9 +59,9 @@ const { packages } = z
 const isDirect = (path: string): boolean => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path);
 
 const RUN_WHEN_IMPORTED: ReadonlySet<string> = new Set([
-  'main.ts',
-  'generate.ts',
-  'plugins/module-worker.ts',
+  './src/main.ts',
+  './src/generate.ts',
+  './src/plugins/module-worker.ts',
 ]);
 
 /** The same files in another folder, without copying where one disk holds both. */
@@ -102,12 +102,9 @@ describe('the image', () => {
       expect({ path, there: existsSync(join(ROOT, path)) }).toEqual({ path, there: true });
       expect(ignore).toContain(`!${path}`);
     }
-    expect(
-      ignore
-        .slice(1)
-        .map((line) => line.slice(1))
-        .sort(),
-    ).toEqual([...new Set(copied)].sort());
+    const included = ignore.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    expect(included.sort()).toEqual([...new Set(copied)].sort());
+    expect(ignore.slice(1 + included.length)).toEqual(['packages/*/test']);
   });
 
   it('is of the Node of package-lock.json, by its whole version, in every stage', () => {
@@ -161,9 +158,11 @@ describe('the image', () => {
     expect(Number(/: (\d+) MB of/.exec(left)?.[1])).toBeLessThan(25);
     run('bin/countersign.js', 'policy', 'test');
     run('bin/countersign.js', 'policy', 'validate');
-    const files = readdirSync(join(app, 'src'), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts') && !RUN_WHEN_IMPORTED.has(file))
-      .map((file) => `./src/${file}`);
+    const files = ['src', 'packages'].flatMap((each) =>
+      readdirSync(join(app, each), { recursive: true, encoding: 'utf8' })
+        .map((file) => `./${each}/${file}`)
+        .filter((file) => /^(?!.*\/test\/).*\.ts$/.test(file) && !RUN_WHEN_IMPORTED.has(file)),
+    );
     expect(files.length).toBeGreaterThan(250);
     writeFileSync(
       join(app, 'all.mjs'),
@@ -173,9 +172,12 @@ describe('the image', () => {
   });
 
   it('keeps of viem what the service imports of it', () => {
-    const imported = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    const imported = ['src', 'packages']
+      .flatMap((each) =>
+        readdirSync(join(ROOT, each), { recursive: true, encoding: 'utf8' }).map((file) => join(each, file)),
+      )
       .filter((file) => file.endsWith('.ts'))
-      .flatMap((file) => [...textOf(join('src', file)).matchAll(/from '([^.'][^']*)'/g)])
+      .flatMap((file) => [...textOf(file).matchAll(/from '([^.'][^']*)'/g)])
       .flatMap(([, name = '']) =>
         OF_VIEM.some((each) => name.startsWith(`${each}/`) || name === each) ? [name] : [],
       );

@@ -36,6 +36,7 @@ describe(
         'bin',
         'config',
         'src',
+        'packages',
         'package.json',
         'docs/examples',
         'docs/callbacks.example.json',

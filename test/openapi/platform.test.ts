@@ -1,8 +1,8 @@
 import { createHash, createPublicKey, verify } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createPlatform } from '../../src/platform/client.ts';
-import { PlatformError } from '../../src/platform/error.ts';
-import { operations } from '../../src/platform/operations/registry.ts';
+import { createPlatform } from '../../packages/platform/client.ts';
+import { PlatformError } from '../../packages/platform/error.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
 import { readCredentials } from '../../src/sandbox/credentials.ts';
 import { client, credentials } from '../platform/client.ts';
 import { fixtures } from '../platform/fixtures.ts';

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Platform } from '../../src/platform/client.ts';
-import type { PlatformError } from '../../src/platform/error.ts';
+import type { Platform } from '../../packages/platform/client.ts';
+import type { PlatformError } from '../../packages/platform/error.ts';
 import { closedPort } from '../ports.ts';
 import { makePair } from '../signature/pairs.ts';
 import { client, credentials, errorOf } from './client.ts';

@@ -1,5 +1,5 @@
-import type { Platform } from '../../src/platform/client.ts';
-import { exampleData } from '../../src/platform/examples.ts';
+import type { Platform } from '../../packages/platform/client.ts';
+import { exampleData } from '../../packages/platform/examples.ts';
 
 /** One operation: a call, what must be sent, an answer with every field of section 2, and its reading. */
 export interface Fixture {
@@ -7,7 +7,7 @@ export interface Fixture {
   readonly call: (platform: Platform) => Promise<unknown>;
   /** The parameters with their JSON kinds. A bigint is a JSON number that JavaScript's numbers can't hold. */
   readonly sent: Readonly<Record<string, unknown>>;
-  /** The JSON text of `data`: that of src/platform/examples.ts, unless the row has its own. */
+  /** The JSON text of `data`: that of packages/platform/examples.ts, unless the row has its own. */
   readonly data: string;
   readonly read: unknown;
   /**

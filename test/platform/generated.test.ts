@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { generatedPlatformFiles } from '../../src/platform/generated.ts';
-import { operations } from '../../src/platform/operations/registry.ts';
+import { generatedPlatformFiles } from '../../packages/platform/generated.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
 
 describe('what is generated from the registry', () => {
   it.each(generatedPlatformFiles())('%s is as it is checked in', (path, content) => {

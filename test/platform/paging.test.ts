@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import type { Platform } from '../../src/platform/client.ts';
-import type { Known, PageProgress, Records, UnreadableRecord } from '../../src/platform/calls.ts';
-import type { OrdersListRecord } from '../../src/platform/types.ts';
+import type { Platform } from '../../packages/platform/client.ts';
+import type { Known, PageProgress, Records, UnreadableRecord } from '../../packages/platform/calls.ts';
+import type { OrdersListRecord } from '../../packages/platform/types.ts';
 import { client, errorOf } from './client.ts';
 import { type Received, startPlatform } from './plain-platform.ts';
 

@@ -1,8 +1,8 @@
 import { createHash, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
-import { createPlatform } from '../../src/platform/client.ts';
-import type { PlatformCredentials } from '../../src/platform/protection.ts';
+import { createPlatform } from '../../packages/platform/client.ts';
+import type { PlatformCredentials } from '../../packages/platform/protection.ts';
 import { client, credentials, errorOf } from './client.ts';
 import { startReceiver } from '../sandbox/sandbox.ts';
 import { APP_KEY, envelope, keys, startPlatform } from './plain-platform.ts';

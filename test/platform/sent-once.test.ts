@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Platform } from '../../src/platform/client.ts';
-import { operations } from '../../src/platform/operations/registry.ts';
+import type { Platform } from '../../packages/platform/client.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
 import { closedPort } from '../ports.ts';
 import { NOW_MS, client, errorOf } from './client.ts';
 import { fixtures } from './fixtures.ts';

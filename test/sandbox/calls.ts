@@ -1,5 +1,5 @@
-import type { Platform } from '../../src/platform/client.ts';
-import type { Operation } from '../../src/platform/operation.ts';
+import type { Platform } from '../../packages/platform/client.ts';
+import type { Operation } from '../../packages/platform/operation.ts';
 import { NOW_MS, type TestSandbox, usersOf } from './sandbox.ts';
 
 const DAY_MS = 86_400_000;

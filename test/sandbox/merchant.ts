@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { PlatformConfig } from '../../src/platform/connection.ts';
+import type { PlatformConfig } from '../../packages/platform/connection.ts';
 import { type Place, place } from '../cli/terminal.ts';
 import type { TestServiceOptions } from '../service.ts';
 import { APP_KEY, type TestSandbox, type TestScheme, receiverSources, sharedCredentials } from './sandbox.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
-import { type Platform, createPlatform } from '../../src/platform/client.ts';
-import { createConnection, systemParts } from '../../src/platform/connection.ts';
+import { type Platform, createPlatform } from '../../packages/platform/client.ts';
+import { createConnection, systemParts } from '../../packages/platform/connection.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import { type AnswerFault, ANSWER_FAULTS } from '../../src/sandbox/answer-faults.ts';
 import { readFaults } from '../../src/sandbox/faults.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Cell, SCHEMES, SIDES, cells } from '../../src/platform/agreement.ts';
-import { type Platform, createPlatform } from '../../src/platform/client.ts';
-import { PlatformError } from '../../src/platform/error.ts';
-import { createConnection, systemParts } from '../../src/platform/connection.ts';
-import { request } from '../../src/platform/request.ts';
+import { type Cell, SCHEMES, SIDES, cells } from '../../packages/platform/agreement.ts';
+import { type Platform, createPlatform } from '../../packages/platform/client.ts';
+import { PlatformError } from '../../packages/platform/error.ts';
+import { createConnection, systemParts } from '../../packages/platform/connection.ts';
+import { request } from '../../packages/platform/request.ts';
 import { fieldsIn, fieldsOf } from '../platform/fields.ts';
 import { parametersOf } from '../sandbox/calls.ts';
 import { configOf, placeFor } from '../sandbox/merchant.ts';

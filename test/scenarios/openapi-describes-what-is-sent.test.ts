@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Platform, createPlatform } from '../../src/platform/client.ts';
-import { createConnection, systemParts } from '../../src/platform/connection.ts';
-import { operations } from '../../src/platform/operations/registry.ts';
-import { request } from '../../src/platform/request.ts';
+import { type Platform, createPlatform } from '../../packages/platform/client.ts';
+import { createConnection, systemParts } from '../../packages/platform/connection.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
+import { request } from '../../packages/platform/request.ts';
 import { FAULTS, readFaults } from '../../src/sandbox/faults.ts';
 import { decrypt } from '../../src/sandbox/signing.ts';
 import { createValidators, documents, pointerOf } from '../openapi/validators.ts';

@@ -1,4 +1,4 @@
-import { PlatformError } from '../../src/platform/error.ts';
+import { PlatformError } from '../../packages/platform/error.ts';
 import type { Entry } from '../../src/sandbox/log.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { type Amount, parseAmount } from '../../src/values/amount.ts';

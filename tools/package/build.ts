@@ -2,25 +2,25 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, posix, resolve } from 'node:path';
-import { methodsTable } from '../../src/platform/generated.ts';
+import { methodsTable } from '../../packages/platform/generated.ts';
 
 /*
  * Makes the npm package of the platform's client: `npm run package`, or `node tools/package/build.ts FOLDER`.
  *
- * The compiler writes the JavaScript and the declarations of src/platform/index.ts and of what it imports. A
+ * The compiler writes the JavaScript and the declarations of packages/platform/index.ts and of what it imports. A
  * file that the package doesn't import is removed, such as the declarations of its inner modules. The
  * packages that the rest imports become the dependencies, in the versions of package-lock.json.
  */
 
 export const NAME = 'countersign-platform';
-const ENTRY = 'platform/index';
+const ENTRY = 'packages/platform/index';
 /**
  * Older ones can't decrypt the answers of the scheme rsa-envelope. For md5, 20.19 is enough, which all
  * dependencies accept; tsconfig.json keeps the language at its level.
  */
 const ENGINE = '^22.20.0 || >=24.5.0';
 const ROOT = join(import.meta.dirname, '../..');
-const README = join(ROOT, 'src/platform/README.md');
+const README = join(ROOT, 'packages/platform/README.md');
 
 interface Manifest {
   readonly version: string;

@@ -1,6 +1,6 @@
 import { messageOf } from '../../errors.ts';
-import { bill } from '../../platform/operations/bill.ts';
-import { request } from '../../platform/request.ts';
+import { bill } from '../../../packages/platform/operations/bill.ts';
+import { request } from '../../../packages/platform/request.ts';
 import { dateAt, dateBefore } from '../../reconcile/day.ts';
 import { platformWarning } from '../../settings/platform.ts';
 import type { Settings } from '../../settings/schema.ts';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { PlatformError } from '../../platform/error.ts';
-import type { Operation, PagedOperation } from '../../platform/operation.ts';
-import { operations } from '../../platform/operations/registry.ts';
-import { isUnreadable, iterate } from '../../platform/paging.ts';
-import { request } from '../../platform/request.ts';
+import { PlatformError } from '../../../packages/platform/error.ts';
+import type { Operation, PagedOperation } from '../../../packages/platform/operation.ts';
+import { operations } from '../../../packages/platform/operations/registry.ts';
+import { isUnreadable, iterate } from '../../../packages/platform/paging.ts';
+import { request } from '../../../packages/platform/request.ts';
 import { printableSentence } from '../../values/printable.ts';
 import type { Call, CommandRow, ExitCode } from '../command.ts';
 import { counted } from '../print.ts';

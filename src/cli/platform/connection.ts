@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
-import { type Connection, createConnection, systemParts } from '../../platform/connection.ts';
-import type { PlatformCredentials } from '../../platform/protection.ts';
+import { type Connection, createConnection, systemParts } from '../../../packages/platform/connection.ts';
+import type { PlatformCredentials } from '../../../packages/platform/protection.ts';
 import { platformWarning } from '../../settings/platform.ts';
 import type { SecretRef } from '../../values/secret.ts';
 import type { Call } from '../command.ts';

@@ -1,5 +1,5 @@
 import { CountersignError } from '../../errors.ts';
-import { findPayment } from '../../platform/payment.ts';
+import { findPayment } from '../../../packages/platform/payment.ts';
 import { readInstant } from '../../values/clock.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { connectionOptions, openConnection } from './connection.ts';

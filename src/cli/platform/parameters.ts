@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CountersignError, messageOf } from '../../errors.ts';
-import type { Operation } from '../../platform/operation.ts';
+import type { Operation } from '../../../packages/platform/operation.ts';
 import type { Call } from '../command.ts';
 import type { Session } from '../session.ts';
 

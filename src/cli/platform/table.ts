@@ -1,5 +1,5 @@
 import { csvLine } from '../../reconcile/csv.ts';
-import { isUnreadable } from '../../platform/paging.ts';
+import { isUnreadable } from '../../../packages/platform/paging.ts';
 import { readMembers } from '../../values/members.ts';
 import { columns, printable } from '../print.ts';
 

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { CountersignError, messageOf } from '../../errors.ts';
-import type { PageProgress } from '../../platform/calls.ts';
-import type { Connection } from '../../platform/connection.ts';
-import { bill } from '../../platform/operations/bill.ts';
-import { PlatformError } from '../../platform/error.ts';
-import { iterate } from '../../platform/paging.ts';
-import { appOrderIdOf } from '../../platform/payment.ts';
-import type { UnreadableRecord } from '../../platform/calls.ts';
-import type { BillListRecord } from '../../platform/types.ts';
+import type { PageProgress } from '../../../packages/platform/calls.ts';
+import type { Connection } from '../../../packages/platform/connection.ts';
+import { bill } from '../../../packages/platform/operations/bill.ts';
+import { PlatformError } from '../../../packages/platform/error.ts';
+import { iterate } from '../../../packages/platform/paging.ts';
+import { appOrderIdOf } from '../../../packages/platform/payment.ts';
+import type { UnreadableRecord } from '../../../packages/platform/calls.ts';
+import type { BillListRecord } from '../../../packages/platform/types.ts';
 import { type Bill, type ReadRecord, billFault, unreadable } from '../../reconcile/bill.ts';
 import type { Day } from '../../reconcile/day.ts';
 

@@ -5,7 +5,7 @@ import { commandsFor } from '../../../src/cli/commands.ts';
 import { checkRecord } from '../../../src/reconcile/bill.ts';
 import { openBillFile } from '../../../src/reconcile/bill-file.ts';
 import { readDay } from '../../../src/reconcile/day.ts';
-import { operations } from '../../../src/platform/operations/registry.ts';
+import { operations } from '../../../packages/platform/operations/registry.ts';
 import { openPlace } from '../../archive/place.ts';
 import { idOf, push, request as asked } from '../../store/requests.ts';
 import { fixtures } from '../../platform/fixtures.ts';

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { rolldown } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { PlatformConfig } from '../../../src/platform/connection.ts';
-import { operations } from '../../../src/platform/operations/registry.ts';
+import type { PlatformConfig } from '../../../packages/platform/connection.ts';
+import { operations } from '../../../packages/platform/operations/registry.ts';
 import { systemClock } from '../../../src/values/clock.ts';
 import { NAME, buildPackage, dependenciesOf, importsOf } from '../../../tools/package/build.ts';
 import {

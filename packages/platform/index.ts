@@ -1,7 +1,7 @@
 /*
  * The package countersign-platform: what `npm run package` publishes. README.md is its page.
  */
-export { CountersignError } from '../errors.ts';
+export { CountersignError } from '../../src/errors.ts';
 export type * from './calls.ts';
 export { type Platform, createPlatform } from './client.ts';
 export { type PlatformConfig, type PlatformParts, systemParts } from './connection.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { CountersignError } from '../errors.ts';
-import { type Clock, systemClock } from '../values/clock.ts';
+import { CountersignError } from '../../src/errors.ts';
+import { type Clock, systemClock } from '../../src/values/clock.ts';
 import { type PlatformCredentials, type Protection, createProtection } from './protection.ts';
 
 export interface PlatformConfig {

@@ -1,4 +1,4 @@
-import type { Member, Members } from '../values/members.ts';
+import type { Member, Members } from '../../src/values/members.ts';
 import type { CallOptions } from './calls.ts';
 import { type Connection, checkTimeout } from './connection.ts';
 import { fixOfDoubt, invalidAnswer, readAnswer } from './envelope.ts';

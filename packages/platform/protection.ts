@@ -1,10 +1,10 @@
-import { CountersignError, type Failure, failure } from '../errors.ts';
-import { canDecryptBlocks } from '../signature/blocks.ts';
-import { readKey, readPrivateKey, readPublicKey } from '../signature/keys.ts';
-import { openEnvelope, sealEnvelope } from '../signature/rsa-envelope.ts';
-import type { Signer } from '../signature/scheme.ts';
-import { compileSigner } from '../signature/schemes.ts';
-import { type Member, type Members, membersJson, stringMember } from '../values/members.ts';
+import { CountersignError, type Failure, failure } from '../../src/errors.ts';
+import { canDecryptBlocks } from '../../src/signature/blocks.ts';
+import { readKey, readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
+import { openEnvelope, sealEnvelope } from '../../src/signature/rsa-envelope.ts';
+import type { Signer } from '../../src/signature/scheme.ts';
+import { compileSigner } from '../../src/signature/schemes.ts';
+import { type Member, type Members, membersJson, stringMember } from '../../src/values/members.ts';
 
 /** What the platform issued to the merchant, and the merchant's own key. Keys are texts (PEM or base64). */
 export type PlatformCredentials =

@@ -1,7 +1,13 @@
-import { failure, type Failure } from '../errors.ts';
-import { exactValue } from '../values/exact-json.ts';
-import { type Bounds, type Member, type Members, decodeMembers, membersJson } from '../values/members.ts';
-import { printableSentence } from '../values/printable.ts';
+import { failure, type Failure } from '../../src/errors.ts';
+import { exactValue } from '../../src/values/exact-json.ts';
+import {
+  type Bounds,
+  type Member,
+  type Members,
+  decodeMembers,
+  membersJson,
+} from '../../src/values/members.ts';
+import { printableSentence } from '../../src/values/printable.ts';
 import { platformCode } from './codes.ts';
 import { PlatformError, type PlatformErrorData } from './error.ts';
 import { type Operation, describeOperation } from './operation.ts';

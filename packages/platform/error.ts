@@ -1,4 +1,4 @@
-import { CountersignError, type ErrorCode, type FailureCode } from '../errors.ts';
+import { CountersignError, type ErrorCode, type FailureCode } from '../../src/errors.ts';
 
 export type PlatformErrorCode = Extract<ErrorCode, `PLATFORM_${string}`>;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { SIGNED_DECIMAL } from '../values/amount.ts';
-import { exactText } from '../values/exact-json.ts';
+import { SIGNED_DECIMAL } from '../../src/values/amount.ts';
+import { exactText } from '../../src/values/exact-json.ts';
 import type { UnreadableRecord } from './calls.ts';
 
 /*

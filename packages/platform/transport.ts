@@ -1,6 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../../src/errors.ts';
 
 export interface Posting {
   readonly url: string;

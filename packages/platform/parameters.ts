@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseAmount } from '../values/amount.ts';
-import { readInstant } from '../values/clock.ts';
+import { parseAmount } from '../../src/values/amount.ts';
+import { readInstant } from '../../src/values/clock.ts';
 import type { Written, WrittenAmount, WrittenTime } from './calls.ts';
 
 /*

@@ -8,7 +8,7 @@ export function generatedPlatformFiles(): readonly (readonly [path: string, cont
   const parts = [INTRODUCTION, overview(), TESTED, tested(), ...operations.map(chapter)];
   return [
     ['docs/operations.md', `${parts.join('\n\n')}\n`],
-    ['src/platform/types.ts', interfacesText()],
+    ['packages/platform/types.ts', interfacesText()],
   ];
 }
 

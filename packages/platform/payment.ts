@@ -4,7 +4,7 @@ import { bill } from './operations/bill.ts';
 import { invalidAnswer } from './envelope.ts';
 import { iterate } from './paging.ts';
 import type { BillListRecord } from './types.ts';
-import { readMembers } from '../values/members.ts';
+import { readMembers } from '../../src/values/members.ts';
 
 export interface PaymentQuery {
   readonly appOrderId: string;
