@@ -4,115 +4,40 @@ import { DatabaseSync } from 'node:sqlite';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { type StoreName, written, writtenOfBoth } from './both.ts';
 import { type Mask, createMask } from './masked.ts';
 import { AFTERWARDS, OPS_REQUESTS, PREPARED, REQUESTS, SENT, WRONG } from './story.ts';
-import { type Serving, type World, createWorld } from './world.ts';
+import { type Serving, type World, createWorld, journalOf } from './world.ts';
 
 /*
  * What others rely on, as it was written down in expected/: the bytes of answers, what commands print for
  * machines, what is kept, logged and measured. A change here breaks somebody; `npx vitest run test/golden
- * --update` writes a deliberate one down.
+ * --update` writes a deliberate one down. That the JSON Schemas in config/schemas are what is generated is
+ * checked by the tests of settings and of policies: a change of a schema is a change of its file.
  */
 
 const NO_BREAK_SPACE = '\u00a0';
 
-const written = (found: unknown): string => `${JSON.stringify(found, undefined, 1)}
-`;
 const fileOf = (name: string): string => `expected/${name}.json`;
 
-describe.each(['embedded', 'redis'] as const)('on the %s store', (store) => {
-  let redis: RedisServerProcess | undefined;
-  let world: World;
-  let serving: Serving;
-  let mask: Mask;
-  const commands: unknown[] = [];
-  const answers: Record<string, string> = {};
-  const opsAnswers: Record<string, unknown> = {};
-  let metrics = '';
+/** What the story gives, by the name of its file. */
+type Found = Readonly<Record<(typeof FOUND)[number], unknown>>;
+const FOUND = ['answers', 'ops-answers', 'commands', 'journal', 'metrics', 'log', 'store'] as const;
 
-  const run = async (line: string): Promise<void> => {
-    const argv = line
-      .split(' ')
-      .map((word) => word.replaceAll(NO_BREAK_SPACE, ' ').replace(/^URL$/, serving.url));
-    const { exitCode, out, err } = await world.run([...argv, '--json']);
-    const [json, text] = [parsed(out), parsed(err)];
-    commands.push({
-      command: line.replaceAll(NO_BREAK_SPACE, ' '),
-      exitCode,
-      ...(json !== undefined && { json: mask.value(json) }),
-      ...(text !== undefined && { error: mask.value(text) }),
-    });
-  };
-
+describe('on both stores', () => {
+  let found: Readonly<Record<StoreName, Found>>;
   beforeAll(async () => {
-    redis = store === 'redis' ? await startRedisServer({ durable: true }) : undefined;
-    world = createWorld(redis?.url);
-    serving = await world.serve();
-    mask = createMask({
-      [serving.url]: '<public>',
-      [serving.ops]: '<ops>',
-      [new URL(serving.ops).host]: '<ops host>',
-      [world.folder]: '<folder>',
-      ...(redis && { [redis.url]: '<redis>', [`127.0.0.1:${redis.port}`]: '<redis host>' }),
-    });
-    for (const line of [...PREPARED, ...SENT]) await run(line);
-    for (const [what, request] of Object.entries(REQUESTS)) {
-      const bytes = await serving.request(serving.url, request);
-      answers[what] = bytes.replace(/^Date: .*\r\n/m, 'Date: <date>\r\n');
-    }
-    for (const [what, request] of Object.entries(OPS_REQUESTS)) {
-      const bytes = await serving.request(serving.ops, request);
-      const [head = '', body = ''] = bytes.split('\r\n\r\n');
-      opsAnswers[what] = { status: head.split('\r\n')[0], body: mask.value(parsed(body) ?? body) };
-    }
-    for (const line of [...AFTERWARDS, ...WRONG]) await run(line);
-    metrics = await serving.request(serving.ops, { method: 'GET', path: '/metrics' });
+    const [embedded, redis] = await Promise.all([play('embedded'), play('redis')]);
+    found = { embedded, redis };
   }, 600_000);
 
-  afterAll(async () => {
-    await world.remove();
-    await redis?.stop();
-  });
-
-  test('the bytes of the answers', () =>
-    expect(written(answers)).toMatchFileSnapshot(fileOf(`${store}/answers`)));
-
-  test('the answers of the ops port', () =>
-    expect(written(opsAnswers)).toMatchFileSnapshot(fileOf(`${store}/ops-answers`)));
-
-  test('what commands print for machines, and their exit codes', () =>
-    expect(written(commands)).toMatchFileSnapshot(fileOf(`${store}/commands`)));
-
-  test('the journal', async () => {
-    const entries: Record<string, unknown> = {};
-    // Those of several sources within one millisecond have no order.
-    for (const source of ['shop', 'stall', 'vault']) {
-      const { out } = await world.run(['decisions', 'export', '--source', source]);
-      const lines = out.trim().split('\n');
-      entries[source] = lines.map((line) => mask.value(JSON.parse(line)));
-    }
-    await expect(written(entries)).toMatchFileSnapshot(fileOf(`${store}/journal`));
-  });
-
-  test('the metrics: their names, types and labels', () =>
-    expect(written(metricsIn(metrics))).toMatchFileSnapshot(fileOf(`${store}/metrics`)));
-
-  test('the log: its events and their fields', async () => {
-    await serving.stop();
-    const fields = Map.groupBy(serving.log, ({ event }) => String(event));
-    const events = [...fields].map(([event, lines]): [string, readonly string[]] => [
-      event,
-      [...new Set(lines.flatMap((line) => Object.keys(line)))].toSorted(),
-    ]);
-    await expect(
-      written(Object.fromEntries(events.toSorted(([a], [b]) => (a < b ? -1 : 1)))),
-    ).toMatchFileSnapshot(fileOf(`${store}/log`));
-  });
-
-  test('what is in the store', async () => {
-    const kept =
-      redis === undefined ? schemaOf(join(world.folder, 'store.db')) : await keysOf(redis.url, mask);
-    await expect(written(kept)).toMatchFileSnapshot(fileOf(`${store}/store`));
+  /*
+   * The bytes of answers; what commands print for machines, and their exit codes; the names, types and labels of
+   * the metrics; the events of the log and their fields; what is in the store.
+   */
+  test.each(FOUND)('the %s', async (name) => {
+    const both = { embedded: found.embedded[name], redis: found.redis[name] };
+    await expect(writtenOfBoth(both)).toMatchFileSnapshot(fileOf(name));
   });
 });
 
@@ -120,13 +45,6 @@ describe('what people write', () => {
   let world: World;
   beforeAll(() => (world = createWorld()));
   afterAll(() => world.remove());
-
-  test.each(['settings', 'policies', 'assets', 'tests'])('the schema of %s', async (name) => {
-    const file = new URL(`../../config/schemas/${name}.schema.json`, import.meta.url);
-    await expect(written(withoutProse(JSON.parse(readFileSync(file, 'utf8'))))).toMatchFileSnapshot(
-      fileOf(`schemas/${name}`),
-    );
-  });
 
   test('the names of environment variables', async () => {
     const text = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
@@ -148,6 +66,63 @@ describe('what people write', () => {
   );
 });
 
+/** The story on one of the stores. */
+async function play(store: StoreName): Promise<Found> {
+  const redis = store === 'redis' ? await startRedisServer({ durable: true }) : undefined;
+  const world = createWorld(redis?.url);
+  try {
+    return await playIn(world, redis);
+  } finally {
+    await world.remove();
+    await redis?.stop();
+  }
+}
+
+async function playIn(world: World, redis: RedisServerProcess | undefined): Promise<Found> {
+  const serving = await world.serve();
+  const mask = createMask({
+    [serving.url]: '<public>',
+    [serving.ops]: '<ops>',
+    [new URL(serving.ops).host]: '<ops host>',
+    [world.folder]: '<folder>',
+    ...(redis && { [redis.url]: '<redis>', [`127.0.0.1:${redis.port}`]: '<redis host>' }),
+  });
+  const commands: unknown[] = [];
+  const run = async (line: string): Promise<void> => {
+    const argv = line
+      .split(' ')
+      .map((word) => word.replaceAll(NO_BREAK_SPACE, ' ').replace(/^URL$/, serving.url));
+    const { exitCode, out, err } = await world.run([...argv, '--json']);
+    const [json, text] = [parsed(out), parsed(err)];
+    commands.push({
+      command: line.replaceAll(NO_BREAK_SPACE, ' '),
+      exitCode,
+      ...(json !== undefined && { json: mask.value(json) }),
+      ...(text !== undefined && { error: mask.value(text) }),
+    });
+  };
+
+  for (const line of [...PREPARED, ...SENT]) await run(line);
+  const answers: Record<string, string> = {};
+  for (const [what, request] of Object.entries(REQUESTS)) {
+    const bytes = await serving.request(serving.url, request);
+    answers[what] = bytes.replace(/^Date: .*\r\n/m, 'Date: <date>\r\n');
+  }
+  const opsAnswers: Record<string, unknown> = {};
+  for (const [what, request] of Object.entries(OPS_REQUESTS)) {
+    const bytes = await serving.request(serving.ops, request);
+    const [head = '', body = ''] = bytes.split('\r\n\r\n');
+    opsAnswers[what] = { status: head.split('\r\n')[0], body: mask.value(parsed(body) ?? body) };
+  }
+  for (const line of [...AFTERWARDS, ...WRONG]) await run(line);
+  const metrics = metricsIn(await serving.request(serving.ops, { method: 'GET', path: '/metrics' }));
+  const journal = await journalOf(world, mask);
+  await serving.stop();
+  const log = eventsIn(serving.log);
+  const kept = redis === undefined ? schemaOf(join(world.folder, 'store.db')) : await keysOf(redis.url, mask);
+  return { answers, 'ops-answers': opsAnswers, commands, journal, metrics, log, store: kept };
+}
+
 /** The JSON of an output, or of its last line. */
 function parsed(text: string): unknown {
   for (const each of [text, text.trim().split('\n').at(-1) ?? '']) {
@@ -158,6 +133,16 @@ function parsed(text: string): unknown {
     }
   }
   return undefined;
+}
+
+/** Each event, with the names of the fields of its lines. */
+function eventsIn(log: Serving['log']): Readonly<Record<string, readonly string[]>> {
+  const fields = Map.groupBy(log, ({ event }) => String(event));
+  const events = [...fields].map(([event, lines]): [string, readonly string[]] => [
+    event,
+    [...new Set(lines.flatMap((line) => Object.keys(line)))].toSorted(),
+  ]);
+  return Object.fromEntries(events.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Each metric's type, and the names of the labels of its series, with the values of those that have few. */
@@ -220,19 +205,4 @@ async function keysOf(url: string, mask: Mask): Promise<unknown> {
   } finally {
     client.disconnect();
   }
-}
-
-/** A JSON Schema without what is only said to people. */
-function withoutProse(schema: unknown, isNames = false): unknown {
-  if (Array.isArray(schema)) return schema.map((each) => withoutProse(each));
-  if (typeof schema !== 'object' || schema === null) return schema;
-  const prose = new Set(['description', 'title', 'examples', 'markdownDescription', '$comment']);
-  return Object.fromEntries(
-    Object.entries(schema)
-      .filter(([name]) => isNames || !prose.has(name))
-      .map(([name, each]) => [
-        name,
-        withoutProse(each, !isNames && (name === 'properties' || name === '$defs')),
-      ]),
-  );
 }

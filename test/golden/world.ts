@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { eventually } from '../eventually.ts';
 import { untilClosed } from '../raw-connection.ts';
+import type { Mask } from './masked.ts';
 
 /*
  * The program as its users have it: its commands, its ports and its files. Nothing here imports the program,
@@ -93,6 +94,17 @@ export function createWorld(store = 'embedded:store.db', from: 'world' | 'limits
       rmSync(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The journal's entries by source: those of several sources within one millisecond have no order. */
+export async function journalOf(world: World, mask: Mask): Promise<Readonly<Record<string, unknown>>> {
+  const entries: Record<string, unknown> = {};
+  for (const source of ['shop', 'stall', 'vault']) {
+    const { out } = await world.run(['decisions', 'export', '--source', source]);
+    const lines = out.trim().split('\n');
+    entries[source] = lines.map((line) => mask.value(JSON.parse(line)));
+  }
+  return entries;
 }
 
 async function serving(child: ChildProcess): Promise<Serving> {
