@@ -44,11 +44,10 @@ export async function confirmPayment(
     orderAmount: payment.amount,
     payCoinSymbol: payment.coin,
   };
-  const tampering = TAMPERINGS[scheme].find((fault) => faults.occurs(fault, id));
-  const wire = WIRE_FORMS[scheme].filter((fault) => faults.occurs(fault, id));
+  const tampering = TAMPERINGS.find((fault) => faults.occurs(fault, id));
   const timing = (['late', 'repeat'] as const).filter((fault) => faults.occurs(fault, id));
-  const applied = [...timing, ...wire, ...(tampering === undefined ? [] : [tampering])];
-  const { body, signed } = WRITERS[scheme]({ members, tampering, wire, parts });
+  const applied = [...timing, ...(tampering === undefined ? [] : [tampering])];
+  const { body, signed } = WRITERS[scheme]({ members, tampering, parts });
   if (timing.includes('late')) await wait(parts.lateMs);
   let refused: string | undefined = 'it was not asked';
   for (let times = timing.includes('repeat') ? 2 : 1; times > 0; times--) {
@@ -96,7 +95,6 @@ function codeIn(text: string): unknown {
 interface Writing {
   readonly members: Members;
   readonly tampering: Fault | undefined;
-  readonly wire: readonly Fault[];
   readonly parts: ConfirmationParts;
 }
 
@@ -123,76 +121,50 @@ const WRITERS: Readonly<Record<Scheme, (writing: Writing) => Written>> = {
 const CHANGES = new Map<Fault | undefined, (members: Members) => Members>([
   ['tamper-amount', ({ orderAmount = '' }) => ({ orderAmount: `1${orderAmount}` })],
   ['tamper-user', ({ userId = '' }) => ({ userId: `${userId}1` })],
-  ['tamper-coin', ({ payCoinSymbol = '' }) => ({ payCoinSymbol: `${payCoinSymbol}X` })],
   ['tamper-order', ({ appOrderId = '' }) => ({ appOrderId: `${appOrderId}-1` })],
-  ['tamper-extra', () => ({ remark: 'added' })],
 ]);
 
-const ALTERED = ['tamper-amount', 'tamper-user', 'tamper-coin', 'tamper-order', 'tamper-extra'] as const;
-const SIGNATURES = ['tamper-sign', 'tamper-unsigned', 'tamper-key', 'tamper-app'] as const;
-
-const TAMPERINGS: Readonly<Record<Scheme, readonly Fault[]>> = {
-  md5: [...ALTERED, ...SIGNATURES, 'tamper-shift'],
-  rsa: [...ALTERED, ...SIGNATURES, 'tamper-shift'],
-  'rsa-envelope': [...ALTERED, ...SIGNATURES, 'tamper-data'],
-};
-
-const WIRE_FORMS: Readonly<Record<Scheme, readonly Fault[]>> = {
-  md5: ['wire-upper', 'wire-time-member'],
-  rsa: ['wire-time-member'],
-  'rsa-envelope': ['wire-time', 'wire-base64'],
-};
+const TAMPERINGS = [
+  'tamper-amount',
+  'tamper-user',
+  'tamper-order',
+  'tamper-sign',
+  'tamper-unsigned',
+  'tamper-key',
+  'tamper-app',
+] as const;
 
 function writeFlat(
-  { members, tampering, wire, parts }: Writing,
+  { members, tampering }: Writing,
   signOf: (text: string, tampering: Fault | undefined) => string,
 ): Written {
-  const time: Members = wire.includes('wire-time-member') ? { time: String(parts.now()) } : {};
-  const unsigned = textBody({ ...members, ...time });
-  const signed = canonicalText(unsigned);
-  const right = signOf(signed, tampering);
-  const sign = wire.includes('wire-upper') ? right.toUpperCase() : right;
-  const altered = changed({ ...members, ...time }, tampering);
-  const sent = tampering === 'tamper-shift' ? shifted(altered) : altered;
-  const named = tampering === 'tamper-app' ? { ...sent, appKey: `${sent['appKey']}-other` } : sent;
-  const signedMembers =
-    tampering === 'tamper-unsigned' ? named : { ...named, sign: changedSign(sign, tampering) };
-  return { body: bodyText(textBody(signedMembers)), signed };
+  const signed = canonicalText(textBody(members));
+  const sign = signOf(signed, tampering);
+  const { appKey = '', ...sent } = changed(members, tampering);
+  const named = { appKey: tampering === 'tamper-app' ? `${appKey}-other` : appKey, ...sent };
+  return { body: bodyText(textBody({ ...named, ...signMember(sign, tampering) })), signed };
 }
 
-function writeEnvelope({ members: { appKey = '', ...members }, tampering, wire, parts }: Writing): Written {
+function writeEnvelope({ members: { appKey = '', ...members }, tampering, parts }: Writing): Written {
   const { platformKey, merchantKey } = parts.credentials;
   const plaintext = bodyText(textBody(members));
   const sent = bodyText(textBody(changed(members, tampering)));
   const random = randomOf(parts.state.seed, 'padding', sent);
   const sign = rsaSign(tampering === 'tamper-key' ? `${plaintext} ` : plaintext, platformKey);
-  const encrypted = encrypt(sent, merchantKey, random);
-  const data = tampering === 'tamper-data' ? flipped(encrypted) : encrypted;
-  const alphabet = wire.includes('wire-base64') ? otherAlphabet : (text: string): string => text;
-  const seconds = String(Math.floor(parts.now() / 1000));
   const envelope = {
     app_id: tampering === 'tamper-app' ? `${appKey}-other` : appKey,
-    time: wire.includes('wire-time') ? seconds : parts.now(),
-    data: alphabet(data),
-    ...(tampering !== 'tamper-unsigned' && { sign: alphabet(changedSign(sign, tampering)) }),
+    time: parts.now(),
+    data: encrypt(sent, merchantKey, random),
+    ...signMember(sign, tampering),
   };
   return { body: JSON.stringify(envelope), signed: plaintext };
 }
 
 function changed(members: Members, tampering: Fault | undefined): Members {
-  const change = CHANGES.get(tampering);
-  return change === undefined ? members : { ...members, ...change(members) };
+  return { ...members, ...CHANGES.get(tampering)?.(members) };
 }
 
-/** In sorted order userId follows payCoinSymbol, so the signed text stays the same. */
-function shifted({ userId = '', payCoinSymbol = '', ...members }: Members): Members {
-  return { ...members, payCoinSymbol: `${payCoinSymbol}userId${userId}` };
-}
-
-function changedSign(sign: string, tampering: Fault | undefined): string {
-  return tampering === 'tamper-sign' ? flipped(sign) : sign;
-}
-
-function otherAlphabet(base64url: string): string {
-  return Buffer.from(base64url, 'base64url').toString('base64');
+function signMember(sign: string, tampering: Fault | undefined): Members {
+  if (tampering === 'tamper-unsigned') return {};
+  return { sign: tampering === 'tamper-sign' ? flipped(sign) : sign };
 }

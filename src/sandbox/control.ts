@@ -331,7 +331,6 @@ function begin(
     refused: 0,
     status: 'pending',
     txids: [],
-    late: [],
   };
   state.nextId++;
   state.signings.push(signing);

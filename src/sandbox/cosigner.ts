@@ -6,9 +6,8 @@ import { type Json, exactNumber } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import { post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
-import { more, signFaultOf, withSignFaults } from './sign-faults.ts';
+import { more, withSignFaults } from './sign-faults.ts';
 import type { Signing, State } from './state.ts';
-import { DAY_MS } from './time.ts';
 
 /**
  * How the co-signer proves who it is: with the token in a header, as the last segment of the path, or not.
@@ -47,12 +46,8 @@ export function createCosigner(parts: CosignerParts): Cosigner {
   const { state } = parts;
   let polling: Promise<number> | undefined;
   const pollOnce = async (): Promise<number> => {
-    const isDue = ({ late }: Signing): boolean => late.some(({ dueMs }) => dueMs <= parts.now());
-    const pending = state.signings.filter((each) => each.status === 'pending' || isDue(each));
-    for (const signing of pending) {
-      await reportLate(signing, parts);
-      if (signing.status === 'pending') await round(signing, parts);
-    }
+    const pending = state.signings.filter((each) => each.status === 'pending');
+    for (const signing of pending) await round(signing, parts);
     return pending.length;
   };
   return {
@@ -62,18 +57,27 @@ export function createCosigner(parts: CosignerParts): Cosigner {
   };
 }
 
+const SIGN_FAULTS = [
+  'sign-unasked',
+  'sign-refused',
+  'sign-amount',
+  'sign-address',
+  'sign-twice',
+  'sign-speed-up',
+] as const;
+
 /** One round: prepare, start, and, once it is signed, success. A speed-up is another round. */
 async function round(signing: Signing, parts: CosignerParts): Promise<void> {
-  const fault = signFaultOf(signing, parts.faults);
+  // The one fault with which it is signed, if any.
+  const fault = SIGN_FAULTS.find((each) => parts.faults.occurs(each, signing.requestId));
   const isFirst = signing.signed === 0;
-  const isReordered = parts.faults.occurs('reorder', ...labelsOf(signing)) && fault !== 'sign-early';
+  const isReordered = parts.faults.occurs('reorder', ...labelsOf(signing));
   const honest = isReordered ? (['reorder'] as const) : [];
   const steps: readonly Step[] = isReordered
     ? ['sign_start', 'sign_prepare']
     : ['sign_prepare', 'sign_start'];
   let isRefused = false;
   for (const step of fault === 'sign-unasked' ? [] : steps) {
-    if (fault === 'sign-early' && isFirst && step === 'sign_start') await sign(signing, [fault], parts);
     const why = await ask(signing, { step, speedUp: !isFirst }, honest, parts);
     if (why === undefined) continue;
     isRefused = true;
@@ -83,9 +87,7 @@ async function round(signing: Signing, parts: CosignerParts): Promise<void> {
     return;
   }
   const isApplied =
-    fault === 'sign-refused'
-      ? isRefused
-      : fault !== undefined && (isFirst || FAULTS_OF_ALL_ROUNDS.has(fault));
+    fault === 'sign-unasked' || (fault === 'sign-refused' ? isRefused : fault !== undefined && isFirst);
   const applied = isApplied && fault !== undefined ? [fault] : [];
   await sign(signing, [...honest, ...applied], parts);
   if (fault === 'sign-twice' && isFirst) await sign(signing, applied, parts);
@@ -95,38 +97,14 @@ async function round(signing: Signing, parts: CosignerParts): Promise<void> {
   if (fault === 'sign-speed-up') await sign(signing, [fault], parts);
 }
 
-const FAULTS_OF_ALL_ROUNDS: ReadonlySet<Fault> = new Set(['sign-unasked', 'sign-silent', 'sign-late']);
-
 const labelsOf = ({ requestId, signed, refused }: Signing) => [requestId, signed, refused] as const;
 
-/** Signs, and reports it as the faults say. */
+/** Signs, and reports it. */
 async function sign(signing: Signing, applied: readonly Fault[], parts: CosignerParts): Promise<void> {
   const { requestId, txids, signed } = signing;
   const txid = `0x${randomOf(parts.state.seed, 'txid', requestId, txids.length).hex(64)}`;
   txids.push(txid);
-  const report = { txid, speedUp: signed > 0 };
-  if (applied.includes('sign-late')) {
-    signing.late.push({ ...report, dueMs: parts.now() + DAY_MS });
-  } else if (!applied.includes('sign-silent')) {
-    await ask(signing, { step: 'sign_success', ...report }, applied, parts);
-    return;
-  }
-  parts.log.add({
-    kind: 'cosigner',
-    about: aboutCall(signing, { step: 'sign_success', ...report }),
-    outcome: '',
-    why: 'it is not reported now',
-    faults: applied,
-  });
-}
-
-/** Reports what was signed a day ago. */
-async function reportLate(signing: Signing, parts: CosignerParts): Promise<void> {
-  const due = signing.late.filter(({ dueMs }) => dueMs <= parts.now());
-  signing.late = signing.late.filter((each) => !due.includes(each));
-  for (const { txid, speedUp } of due) {
-    await ask(signing, { step: 'sign_success', speedUp, txid }, ['sign-late'], parts);
-  }
+  await ask(signing, { step: 'sign_success', speedUp: signed > 0, txid }, applied, parts);
 }
 
 /** What a call of the receiver is about. */
@@ -165,21 +143,10 @@ async function ask(
   return refused;
 }
 
-const COMMON = [
-  'late',
-  'repeat',
-  'tamper-credential',
-  'tamper-terms',
-  'wire-big-id',
-  'wire-text-id',
-  'wire-text-amount',
-  'wire-empty',
-  'wire-no-round',
-  'wire-case',
-] as const;
+const COMMON = ['late', 'repeat', 'tamper-credential', 'tamper-terms', 'wire-text', 'wire-big-id'] as const;
 
 const CALL_FAULTS: Readonly<Record<Signing['kind'], readonly Fault[]>> = {
-  transfer: [...COMMON, 'tamper-outputs', 'wire-withdraw-id'],
+  transfer: [...COMMON, 'tamper-outputs'],
   web3: COMMON,
 };
 
@@ -226,42 +193,35 @@ const BIG_ID = '9007199254740993000000';
 function bodyOf(signing: Signing, { step, speedUp, txid = '' }: About, faults: readonly Fault[]): Json {
   const has = (fault: Fault): boolean => faults.includes(fault);
   const amount = has('tamper-terms') ? more(signing.amount) : signing.amount;
-  const address = (text: string): string => (has('wire-case') ? text.toLowerCase() : text);
   const idText = has('wire-big-id')
     ? BIG_ID.slice(0, -String(signing.id).length) + signing.id
     : String(signing.id);
-  const id = has('wire-text-id') ? idText : exactNumber(idText);
-  const optionals = (members: Readonly<Record<string, string>>) =>
-    Object.fromEntries(Object.entries(members).filter(([, text]) => text !== '' || has('wire-empty')));
-  const head = {
-    type: step,
-    ...idMembers(signing, id, has('wire-withdraw-id')),
-    request_id: signing.requestId,
-  };
+  const numberOf = (decimal: string): Json => (has('wire-text') ? decimal : exactNumber(decimal));
+  const id = numberOf(idText);
   const common = {
-    ...head,
-    ...((speedUp || !has('wire-no-round')) && { pending_round: speedUp }),
-    from: address(signing.from),
-    to: address(signing.to),
-    amount: has('wire-text-amount') ? amount : exactNumber(amount),
+    type: step,
+    ...(signing.kind === 'web3' ? { trans_id: id } : { transfer_id: id }),
+    request_id: signing.requestId,
+    pending_round: speedUp,
+    from: signing.from,
+    to: signing.to,
+    amount: numberOf(amount),
   };
   if (signing.kind === 'transfer') {
     const outputs = has('tamper-outputs') ? shortOutputs(signing) : signing.outputs;
-    return { ...common, symbol: signing.symbol, ...optionals({ memo: signing.memo, txid, outputs }) };
+    return { ...common, symbol: signing.symbol, ...withoutEmpty({ memo: signing.memo, txid, outputs }) };
   }
   return {
     ...common,
     main_chain_symbol: signing.symbol,
     input_data: signing.inputData,
-    interactive_contract: address(signing.contract),
-    ...optionals({ txid }),
+    interactive_contract: signing.contract,
+    ...withoutEmpty({ txid }),
   };
 }
 
-function idMembers({ kind }: Signing, id: Json, inWithdrawId: boolean): Readonly<Record<string, Json>> {
-  if (kind === 'web3') return { trans_id: id };
-  return inWithdrawId ? { transfer_id: '', withdraw_id: id } : { transfer_id: id };
-}
+const withoutEmpty = (members: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(members).filter(([, text]) => text !== ''));
 
 /** One output to the recipient, of more than the amount. */
 function shortOutputs({ to, amount }: Signing): string {

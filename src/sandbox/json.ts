@@ -2,7 +2,6 @@ declare global {
   interface JSON {
     /** Part of JSON.parse source text access, which Node has. JSON.stringify writes its text as it is. */
     rawJSON(text: string): object;
-    isRawJSON(value: unknown): boolean;
   }
 }
 
@@ -15,8 +14,6 @@ export function exactNumber(decimal: string): Json {
   const raw: unknown = JSON.rawJSON(decimal);
   return isJsonObject(raw) ? raw : decimal;
 }
-
-export const isExactNumber = (value: Json): boolean => JSON.isRawJSON(value);
 
 export const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 

@@ -1,8 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Credentials } from './credentials.ts';
-import { ANSWER_FAULTS, type Answer, type AnswerFault, effectOf } from './answer-faults.ts';
 import type { Fault, Faults } from './faults.ts';
-import { type Json, type JsonObject, type Scalar, isList } from './json.ts';
+import { type Json, type JsonObject, isList } from './json.ts';
 import type { SandboxLog } from './log.ts';
 import type { Context, Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
@@ -49,25 +47,18 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
   let code: Code = '0';
   let why = 'the signature is valid';
   let data: Json = null;
-  let faulty: Faulty | undefined;
+  let faulty: AnswerFault | undefined;
   const applied = new Set<string>();
   const note = (fault: Fault, id: string): void => void applied.add(`${fault}@${id}`);
   try {
     if (found === undefined) throw new Refusal('50000', 'there is no such operation');
     const authentic = authenticated(request, found, { trace, parts });
-    faulty = faultyAnswer(authentic, found, parts);
-    data = await perform(authentic, found, { faulty, note, parts });
+    faulty = faultOfAnswer(authentic, { path, note }, parts);
+    data = await perform(authentic, found, { note, parts });
   } catch (thrown) {
     code = thrown instanceof Refusal ? thrown.code : '10001';
     why = thrown instanceof Error ? thrown.message : String(thrown);
   }
-  const msg = code === '0' ? CODES[code] : `${CODES[code]}: ${why}`;
-  const answer = { code, msg, data, scheme: trace.scheme };
-  const form = found?.form ?? 'envelope';
-  const honest = written(answer, form, undefined, parts);
-  const reply = faulty === undefined ? honest : written(answer, form, faulty.fault, parts);
-  const isFaulty = faulty?.fault === 'answer-pages' || !isDeepStrictEqual(reply, honest);
-  if (faulty !== undefined && isFaulty) note(faulty.fault, faulty.id);
   parts.log.add({
     kind: 'request',
     about: found?.path ?? `${request.method} ${request.path}`,
@@ -77,7 +68,15 @@ export async function answerRequest(request: PlatformRequest, parts: PlatformPar
     why,
     faults: [...applied],
   });
-  return reply;
+  const form = found?.form ?? 'envelope';
+  const msg = code === '0' ? CODES[code] : `${CODES[code]}: ${why}`;
+  const answer =
+    faulty === 'answer-error' ? { code: '10001', msg: CODES['10001'], data: null } : { code, msg, data };
+  return {
+    status: faulty === 'answer-status' ? 500 : 200,
+    body: JSON.stringify(membersOf({ ...answer, scheme: trace.scheme }, form, parts)),
+    isLost: faulty === 'answer-lost',
+  };
 }
 
 /** The answer to a request whose body could not be read. */
@@ -101,38 +100,28 @@ function authenticated(
   return { ...authentic, number: countRequest(parts) };
 }
 
-/** The fault of an answer, and the id for which it occurs. */
-interface Faulty {
-  readonly fault: AnswerFault;
-  readonly id: string;
-}
+const ANSWER_FAULTS = ['answer-lost', 'answer-status', 'answer-error'] as const;
+type AnswerFault = (typeof ANSWER_FAULTS)[number];
 
 /** An answer has at most one fault. Its id is that of the order, or the path of an operation without orders. */
-function faultyAnswer(
-  { scheme, body, number }: Counted,
-  { path, page }: Operation,
+function faultOfAnswer(
+  { body, number }: Counted,
+  { path, note }: Pick<Context, 'note'> & Pick<Operation, 'path'>,
   { faults }: PlatformParts,
-): Faulty | undefined {
+): AnswerFault | undefined {
   const id = body.get('appOrderId')?.text ?? path;
-  const fault = ANSWER_FAULTS.find((each) => {
-    const isPossible =
-      (effectOf(each).scheme ?? scheme) === scheme && (each !== 'answer-pages' || page !== undefined);
-    return isPossible && faults.occurs(each, id, number);
-  });
-  return fault && { fault, id };
+  const fault = ANSWER_FAULTS.find((each) => faults.occurs(each, id, number));
+  if (fault !== undefined) note(fault, id);
+  return fault;
 }
 
 async function perform(
   { scheme, body }: Counted,
   operation: Operation,
-  {
-    faulty,
-    note,
-    parts,
-  }: Pick<Context, 'note'> & { readonly faulty: Faulty | undefined; readonly parts: PlatformParts },
+  { note, parts }: Pick<Context, 'note'> & { readonly parts: PlatformParts },
 ): Promise<Json> {
   const { state, clock, zone } = parts;
-  const context: Context = {
+  return operation.answer(body, {
     state,
     nowMs: clock.nowMs(),
     zone,
@@ -142,13 +131,8 @@ async function perform(
     merchantUid: MERCHANT_UID,
     confirm: (payment) => parts.confirm(payment, scheme),
     now: clock.nowMs,
-  };
-  const { page } = operation;
-  const isRepeating = faulty?.fault === 'answer-pages' && page !== undefined;
-  return operation.answer(isRepeating ? new Map([...body, [page, FIRST_PAGE]]) : body, context);
+  });
 }
-
-const FIRST_PAGE: Scalar = { kind: 'string', text: '1' };
 
 /** Returns which request of the day it is. */
 function countRequest({ state, clock, zone, dailyLimit }: PlatformParts): number {
@@ -161,17 +145,11 @@ function countRequest({ state, clock, zone, dailyLimit }: PlatformParts): number
   return requests;
 }
 
-function written(
-  honest: Answer,
-  form: Operation['form'],
-  fault: AnswerFault | undefined,
-  parts: PlatformParts,
-): Reply {
-  const { changes, writes, sends } = effectOf(fault);
-  const answer = changes?.(honest) ?? honest;
-  const members = membersOf(answer, form, parts);
-  const text = JSON.stringify(writes?.(members) ?? members);
-  return { status: 200, body: text, ...sends?.(text) };
+interface Answer {
+  readonly code: string;
+  readonly msg: string;
+  readonly data: Json;
+  readonly scheme: Scheme | undefined;
 }
 
 function membersOf(
@@ -180,7 +158,7 @@ function membersOf(
   parts: PlatformParts,
 ): JsonObject {
   const message = form === 'message' ? { message: null } : {};
-  const head = { ...(code !== undefined && { code }), msg, ...message };
+  const head = { code, msg, ...message };
   if (scheme === 'rsa-envelope') return { ...head, ...sealed(data, parts) };
   return form === 'bare' && code === '0' && isObject(data) ? data : { ...head, data };
 }

@@ -11,13 +11,9 @@ export interface ReadRequest {
 
 export interface Reply {
   readonly status: number;
-  readonly body: string | Uint8Array;
-  readonly headers?: Readonly<Record<string, string>>;
-  /**
-   * `lost`: the connection ends without an answer. `cut`: it ends in the middle of the body. `drip` and
-   * `endless`: blanks follow the body until the client ends the connection, slowly or as fast as it reads.
-   */
-  readonly delivery?: 'whole' | 'lost' | 'cut' | 'drip' | 'endless';
+  readonly body: string;
+  /** The connection ends without an answer. */
+  readonly isLost?: boolean;
 }
 
 export interface Listening {
@@ -77,29 +73,12 @@ async function respond(
   }
 }
 
-const DRIP_MS = 50;
-const BLANKS = ' '.repeat(65_536);
-
-function deliver({ status, body, headers, delivery = 'whole' }: Reply, response: ServerResponse): void {
-  if (delivery === 'lost') {
+function deliver({ status, body, isLost = false }: Reply, response: ServerResponse): void {
+  if (isLost) {
     response.destroy();
     return;
   }
-  response.writeHead(status, { 'content-type': 'application/json;charset=UTF-8', ...headers });
-  if (delivery === 'whole') {
-    response.end(body);
-  } else if (delivery === 'cut') {
-    response.write(body.slice(0, body.length / 2), () => response.destroy());
-  } else if (delivery === 'drip') {
-    response.write(body);
-    const drip = setInterval(() => response.write(' '), DRIP_MS);
-    response.once('close', () => clearInterval(drip));
-  } else {
-    const more = (error?: Error | null): void => {
-      if (error === undefined || error === null) response.write(BLANKS, more);
-    };
-    response.write(body, more);
-  }
+  response.writeHead(status, { 'content-type': 'application/json;charset=UTF-8' }).end(body);
 }
 
 async function readText(request: IncomingMessage, bytesMax: number): Promise<string | undefined> {

@@ -211,8 +211,6 @@ const signing = z.strictObject({
   refused: z.int(),
   status: z.enum(['pending', 'signed', 'ignored']),
   txids: z.array(text),
-  /** What was signed and is reported later. */
-  late: z.array(z.strictObject({ txid: text, speedUp: z.boolean(), dueMs: ms })),
 });
 
 const stateSchema = z.strictObject({

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { TO } from '../service.ts';
 import {
   HOUR_MS,
   MIDNIGHT_MS,
@@ -155,6 +156,39 @@ describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store'
       'signed-without-approval alone',
     ]);
     expect(reportOf(ran).classes).toMatchObject({ matched: 3, 'speed-up': 1 });
+  });
+
+  it.each([
+    ['transfer', { memo: 'other' }],
+    ['transfer', { symbol: 'BTC' }],
+    ['transfer', { outputs: JSON.stringify([{ address_to: TO, amount: '1.5' }]) }],
+    ['web3', { input_data: '0xa9059cbb00' }],
+    ['web3', { main_chain_symbol: 'BTC' }],
+  ] as const)('names a %s that is signed with %j', async (kind, members) => {
+    const { approve, sign, reconcile } = await world();
+    await approve({ id: 'w', kind });
+    await sign({ id: 'w', kind, txid: '0x1', members });
+    expect(exceptionsOf(await reconcile([], '--json'))).toEqual(['signed-different w']);
+  });
+
+  it('names what is signed before its approval and again after it, and a txid that no approval allows', async () => {
+    const { approve, sign, reconcile } = await world();
+    await approve({ id: 'w', members: { type: 'sign_prepare' } });
+    await sign({ id: 'w', txid: '0x1' });
+    await approve({ id: 'w', atMs: NOON_MS + 2 * MINUTE_MS });
+    await sign({ id: 'w', txid: '0x2', atMs: NOON_MS + 3 * MINUTE_MS });
+    expect(exceptionsOf(await reconcile([], '--json')).toSorted()).toEqual([
+      'signed-without-approval w',
+      'txid-unexpected w',
+    ]);
+  });
+
+  it('names what is reported as signed a day late, on both days', async () => {
+    const { approve, sign, reconcile } = await world();
+    await approve({ id: 'w' });
+    await sign({ id: 'w', txid: '0x1', atMs: NOON_MS + 24 * HOUR_MS });
+    expect(exceptionsOf(await reconcile([], '--json'))).toEqual(['approved-not-signed w']);
+    expect(exceptionsOf(await reconcile([], '--json', '--day', '2025-06-11'))).toEqual(['signed-late w']);
   });
 
   it('names a notification once, however often it is repeated', async () => {

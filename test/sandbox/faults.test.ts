@@ -1,9 +1,8 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { FAULTS, type Fault, readFaults } from '../../src/sandbox/faults.ts';
-import { TO, startTestService } from '../service.ts';
+import { startTestService } from '../service.ts';
 import {
   type Received,
-  NOW_MS,
   SCHEMES,
   type TestSandbox,
   balanceOf,
@@ -52,17 +51,12 @@ async function startBoth(faults: readonly Fault[]): Promise<TestSandbox> {
 }
 
 const all = Object.keys(FAULTS) as readonly Fault[];
-const ofFlatBodies = all.filter((fault) => /^tamper-(?!credential|terms|outputs|data)/.test(fault));
-const payments = {
-  md5: ofFlatBodies,
-  rsa: ofFlatBodies,
-  'rsa-envelope': all.filter((fault) => /^tamper-(?!credential|terms|outputs|shift)/.test(fault)),
-};
+const payments = all.filter((fault) => /^tamper-(?!credential|terms|outputs)/.test(fault));
 const cosigner = ['tamper-credential', 'tamper-terms', 'tamper-outputs'] as const;
 
 describe('the real receiver refuses a tampered confirmation', () => {
   describe.each(SCHEMES)('with %s', (scheme) => {
-    it.each(payments[scheme])('%s', async (fault) => {
+    it.each(payments)('%s', async (fault) => {
       const sandbox = await startBoth([fault]);
       expect((await sandbox.call(PAY, payment, scheme)).code).toBe('10015');
       expect(sandbox.log.find(({ kind }) => kind === 'confirmation')).toMatchObject({
@@ -102,14 +96,8 @@ describe('the real receiver refuses a tampered confirmation', () => {
 
 describe('the real receiver accepts what is only written in another form', () => {
   const wire = all.filter((fault) => fault.startsWith('wire-'));
-  const forms: Readonly<Record<string, readonly Fault[]>> = {
-    md5: ['wire-upper', 'wire-time-member', 'late', 'repeat'],
-    rsa: ['wire-time-member', 'late', 'repeat'],
-    'rsa-envelope': ['wire-time', 'wire-base64', 'late', 'repeat'],
-  };
-
   describe.each(SCHEMES)('a payment with %s', (scheme) => {
-    it.each(forms[scheme] ?? [])('%s', async (fault) => {
+    it.each(['late', 'repeat'] as const)('%s', async (fault) => {
       const sandbox = await startBoth([fault]);
       expect((await sandbox.call(PAY, payment, scheme)).code).toBe('0');
       const confirmations = sandbox.log.filter(({ kind }) => kind === 'confirmation');
@@ -119,21 +107,20 @@ describe('the real receiver accepts what is only written in another form', () =>
     });
   });
 
-  const signed = [...wire, 'late', 'repeat', 'reorder'].filter(
-    (fault) => !/^wire-(?:time|base64|upper|zeros|epoch)/.test(fault),
-  ) as readonly Fault[];
-
-  it.each(signed)('a withdrawal and a transaction with %s', async (fault) => {
-    const sandbox = await startBoth([fault]);
-    await sandbox.steer(withdrawal());
-    await sandbox.steer(transaction);
-    for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
-    expect(sandbox.log.filter(({ faults }) => faults.includes(fault)).length).toBeGreaterThan(0);
-    expect(await sandbox.steer({ command: 'signings' })).toMatchObject([
-      { status: 'signed', signed: 2, refused: 0 },
-      { status: 'signed', signed: 2, refused: 0 },
-    ]);
-  });
+  it.each(['wire-text', 'wire-big-id', 'late', 'repeat', 'reorder'] as const)(
+    'a withdrawal and a transaction with %s',
+    async (fault) => {
+      const sandbox = await startBoth([fault]);
+      await sandbox.steer(withdrawal());
+      await sandbox.steer(transaction);
+      for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
+      expect(sandbox.log.filter(({ faults }) => faults.includes(fault)).length).toBeGreaterThan(0);
+      expect(await sandbox.steer({ command: 'signings' })).toMatchObject([
+        { status: 'signed', signed: 2, refused: 0 },
+        { status: 'signed', signed: 2, refused: 0 },
+      ]);
+    },
+  );
 
   it('all forms at once', async () => {
     const sandbox = await startBoth([...wire, 'repeat', 'reorder', 'late']);
@@ -163,31 +150,15 @@ describe('the forms', () => {
   }
 
   it.each<[Fault, object, RegExp]>([
-    ['wire-withdraw-id', withdrawal(), /"transfer_id":"","withdraw_id":\d+,/],
     ['wire-big-id', withdrawal(), /"transfer_id":9007199254740993\d+,/],
     ['wire-big-id', transaction, /"trans_id":9007199254740993\d+,/],
-    ['wire-text-id', withdrawal(), /"transfer_id":"\d+",/],
-    ['wire-text-amount', withdrawal(), /"amount":"1\.50",/],
-    ['wire-empty', withdrawal(), /"memo":"","txid":"","outputs":""/],
-    ['wire-case', withdrawal(), new RegExp(`"to":"${TO.toLowerCase()}"`)],
-    ['wire-case', transaction, new RegExp(`"interactive_contract":"${TO.toLowerCase()}"`)],
+    ['wire-text', withdrawal(), /"transfer_id":"\d+",.*"amount":"1\.50",/],
+    ['wire-text', transaction, /"trans_id":"\d+",.*"amount":"0",/],
   ])('%s', async (fault, command, form) => {
     const [honest] = await bodies([], command);
     const [odd] = await bodies([fault], command);
     expect(honest?.body).not.toMatch(form);
     expect(odd?.body).toMatch(form);
-  });
-
-  it('wire-no-round leaves pending_round out, but not in a speed-up', async () => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const faults = new Map([['wire-no-round', 100]] as const);
-    const sandbox = await startTestSandbox({ receiver: receiver.url, faults });
-    await sandbox.steer(withdrawal());
-    for (let polls = 0; polls < 2; polls++) await sandbox.steer({ command: 'poll' });
-    const rounds = receiver.received.map(
-      ({ body }) => (JSON.parse(body) as object) && /"pending_round":(\w+)/.exec(body)?.[1],
-    );
-    expect(rounds).toEqual([undefined, undefined, undefined, 'true', 'true', 'true']);
   });
 });
 
@@ -218,17 +189,9 @@ describe('the faults of the bill', () => {
     ['late', [honest]],
     ['bill-omit', []],
     ['bill-twice', [honest, honest]],
-    ['bill-two-days', [honest]],
-    ['bill-transfer', [honest, { ...honest, orderType: 11 }]],
-    // There is no other payment to exchange the user with.
-    ['bill-swap', [honest]],
     ['wire-zeros', [{ ...honest, orderAmount: '100.000' }]],
-    ['wire-epoch', [{ ...honest, createTime: String(NOW_MS), payTime: String(NOW_MS) }]],
     ['bill-amount', [{ ...honest, orderAmount: '100.000000000000000001' }]],
-    ['bill-coin', [{ ...honest, payCoinSymbol: 'BTC' }]],
     ['bill-user', [{ ...honest, userId: 12_346 }]],
-    ['bill-order', [{ ...honest, appOrderId: 'o-1-1' }]],
-    ['bill-type', [{ ...honest, orderType: 11 }]],
     ['bill-day', []],
     ['bill-invented', [honest, { ...honest, appOrderId: 'invented-o-1' }]],
   ])('%s', async (fault, records) => {
@@ -237,23 +200,20 @@ describe('the faults of the bill', () => {
     expect(list).toMatchObject(records);
   });
 
-  it.each(['bill-day', 'bill-two-days'] as const)('%s has the payment a day later', async (fault) => {
-    expect((await billWith(fault, { day: '2026-01-16' })).list).toMatchObject([
+  it('bill-day has the payment a day later', async () => {
+    expect((await billWith('bill-day', { day: '2026-01-16' })).list).toMatchObject([
       { ...honest, payTime: '2026-01-16 12:00:00' },
     ]);
   });
 
-  it('bill-swap exchanges the users of the payments that have it, in a ring', async () => {
+  it('are named in the log where they differ in this bill, and not for other days', async () => {
     const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const faults = readFaults('bill-swap@o-0,bill-swap@o-1,bill-swap@o-3');
+    const faults = readFaults('bill-user@o-0,bill-omit@o-2');
     const sandbox = await startTestSandbox({ receiver: receiver.url, faults });
-    for (let at = 0; at < 4; at++) {
-      await sandbox.call(PAY, { ...payment, appOrderId: `o-${at}`, userId: String(12_345 + at) });
-    }
+    for (let at = 0; at < 3; at++) await sandbox.call(PAY, { ...payment, appOrderId: `o-${at}` });
     const { list } = (await sandbox.call(BILL)).data as Bill;
-    expect(list.map(({ userId }) => userId)).toEqual([12_346, 12_348, 12_347, 12_345]);
-    // The log names what differs in this bill, and nothing of other days.
-    expect(sandbox.log.at(-1)?.faults).toEqual(['bill-swap@o-0', 'bill-swap@o-1', 'bill-swap@o-3']);
+    expect(list.map(({ userId }) => userId)).toEqual([12_346, 12_345]);
+    expect(sandbox.log.at(-1)?.faults).toEqual(['bill-user@o-0', 'bill-omit@o-2']);
     await sandbox.call(BILL, { day: '2026-01-14' });
     expect(sandbox.log.at(-1)?.faults).toEqual([]);
   });
@@ -275,7 +235,7 @@ describe('the faults of the co-signer', () => {
   async function callsWith(
     fault: Fault,
     command: object,
-    { answer = 'SUCCESS', days = 0 } = {},
+    { answer = 'SUCCESS' } = {},
   ): Promise<{ readonly calls: readonly Call[]; readonly told: string; readonly sandbox: TestSandbox }> {
     const receiver = await startReceiver((_, response) => void response.end(answer));
     const sandbox = await startTestSandbox({
@@ -283,10 +243,7 @@ describe('the faults of the co-signer', () => {
       faults: readFaults(`${fault}@w-1,${fault}@c-1`),
     });
     await sandbox.steer({ ...command });
-    for (let day = 0; day <= days; day++) {
-      for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
-      if (day < days) await sandbox.steer({ command: 'clock-move', byMs: 86_400_000 });
-    }
+    for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
     const calls = receiver.received.map(({ body }) => JSON.parse(body) as Call);
     const txids = [...new Set(calls.flatMap(({ txid }) => txid ?? []))];
     const told = calls.map(({ type, txid, pending_round: speedUp }) => {
@@ -307,20 +264,12 @@ describe('the faults of the co-signer', () => {
       ['sign-unasked', 'success S', {}],
       ['sign-unasked', 'success S', { answer: 'FAILURE' }],
       ['sign-refused', HONEST, { answer: 'FAILURE' }],
-      ['sign-early', 'prepare, success S, start, success T', {}],
-      ['sign-early', 'prepare, prepare', { answer: 'FAILURE' }],
       ['sign-twice', `${HONEST}, success T`, {}],
       ['sign-speed-up', `${HONEST}, success faster T`, {}],
-      ['sign-silent', 'prepare, start', { days: 2 }],
-      ['sign-late', 'prepare, start', {}],
-      ['sign-late', HONEST, { days: 1 }],
-      ['sign-late', HONEST, { days: 3 }],
     ])('with %s: %s', async (fault, wanted, options) => {
       const { told, sandbox } = await callsWith(fault, command, options);
       expect(told).toBe(wanted);
-      // The log names it where it shows, which is never before something is signed.
-      const named = sandbox.log.some(({ faults }) => faults.includes(fault));
-      expect(named).toBe(wanted !== 'prepare, prepare');
+      expect(sandbox.log.some(({ faults }) => faults.includes(fault))).toBe(true);
     });
 
     it('with sign-refused is not otherwise different, and then the log does not name it', async () => {
@@ -328,11 +277,6 @@ describe('the faults of the co-signer', () => {
       expect(told).toBe(HONEST);
       expect(sandbox.log.flatMap(({ faults }) => faults)).toEqual([]);
     });
-  });
-
-  it('sign-early also counts as early with a speed-up, which is asked about', async () => {
-    const { told } = await callsWith('sign-early', withdrawal());
-    expect(told).toBe(`prepare, success S, start, success T, prepare faster, start faster, success faster U`);
   });
 
   const OUTPUTS = [
@@ -349,14 +293,6 @@ describe('the faults of the co-signer', () => {
     ['sign-address', withdrawal(), { to: CHANGED }],
     ['sign-address', withdrawal({ outputs: OUTPUTS }), { to: CHANGED, outputs: ['1', '0.5'] }],
     ['sign-address', transaction, { to: CHANGED }],
-    ['sign-coin', withdrawal(), { symbol: 'BTC' }],
-    ['sign-coin', transaction, { main_chain_symbol: 'BTC' }],
-    ['sign-memo', withdrawal({ memo: '7' }), { memo: '71' }],
-    ['sign-memo', withdrawal(), { memo: '1' }],
-    ['sign-outputs', withdrawal(), { outputs: ['0.75', '0.75'] }],
-    ['sign-outputs', withdrawal({ outputs: OUTPUTS }), { outputs: ['0.5', '0.5', '0.5'] }],
-    ['sign-input', transaction, { input_data: '0xa9059cbb00' }],
-    ['sign-contract', transaction, { interactive_contract: CHANGED }],
   ])('%s changes what is signed, and nothing else: %j', async (fault, command, changed) => {
     const { calls, told } = await callsWith(fault, { ...command, speedUps: 0 });
     expect(told).toBe(HONEST);
@@ -375,19 +311,6 @@ describe('the faults of the co-signer', () => {
     const paid = parsed.map(({ address_to: to }) => to);
     expect(paid.includes(String(signed['to']))).toBe(wanted.length > 0);
   });
-
-  it('what is to be reported later outlives a snapshot', async () => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url, faults: readFaults('sign-late') });
-    await sandbox.steer(withdrawal({ speedUps: 0 }));
-    await sandbox.steer({ command: 'poll' });
-    const snapshot = await sandbox.steer({ command: 'snapshot' });
-    await sandbox.steer({ command: 'reset' });
-    await sandbox.steer({ command: 'restore', snapshot });
-    await sandbox.steer({ command: 'clock-move', byMs: 86_400_000 });
-    await sandbox.steer({ command: 'poll' });
-    expect(receiver.received.at(-1)?.body).toContain('sign_success');
-  });
 });
 
 describe('--faults', () => {
@@ -395,7 +318,7 @@ describe('--faults', () => {
     ['', {}],
     ['late', { late: 100 }],
     ['late=20,repeat=0', { late: 20, repeat: 0 }],
-    [' wire-time=5 ', { 'wire-time': 5 }],
+    [' wire-text=5 ', { 'wire-text': 5 }],
     ['late@a-1', { late: new Set(['a-1']) }],
     ['late@a/b:1, late@b', { late: new Set(['a/b:1', 'b']) }],
     ['late=20,late@a', { late: new Set(['a']) }],
@@ -445,13 +368,45 @@ describe('--faults', () => {
   });
 });
 
-it('a signature that is tampered with is another one, also in upper case', async () => {
+describe('answers that lie', () => {
+  async function answersWith(faults: string) {
+    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
+    return startTestSandbox({ receiver: receiver.url, faults: readFaults(faults) });
+  }
+
+  it.each(SCHEMES)('an error is answered after the payment was made, with %s', async (scheme) => {
+    const sandbox = await answersWith('answer-error@o-1');
+    const answer = await sandbox.call(PAY, payment, scheme);
+    expect([answer.code, answer.msg]).toEqual(['10001', 'system error']);
+    expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('99900');
+    expect(sandbox.log.at(-1)).toMatchObject({ outcome: '0', faults: ['answer-error@o-1'] });
+    expect((await sandbox.call(PAY, { ...payment, appOrderId: 'o-2' }, scheme)).code).toBe('0');
+    expect(sandbox.log.at(-1)?.faults).toEqual([]);
+  });
+
+  it('the HTTP status is 500, and the body is that of a right answer', async () => {
+    const sandbox = await answersWith('answer-status@o-1');
+    const body = flat(payment, keysOf(sandbox.folder).secret);
+    const answer = await fetch(`${sandbox.url}/${PAY}`, { method: 'POST', body });
+    expect([answer.status, await answer.json()]).toEqual([500, { code: '0', msg: 'suc', data: null }]);
+    expect(sandbox.log.at(-1)?.faults).toEqual(['answer-status@o-1']);
+  });
+
+  it('the connection ends without an answer, for an operation that is named by its path', async () => {
+    const sandbox = await answersWith('answer-lost@symbol/openSymbolList');
+    await expect(sandbox.call('symbol/openSymbolList')).rejects.toThrow('fetch failed');
+    expect(sandbox.log.at(-1)?.faults).toEqual(['answer-lost@symbol/openSymbolList']);
+    expect((await sandbox.call(PAY, payment)).code).toBe('0');
+  });
+});
+
+it('a signature that is tampered with is another one', async () => {
   const bodies: string[] = [];
   const receiver = await startReceiver(({ body }, response) => {
     bodies.push(body);
     response.end('FAILURE');
   });
-  const faults = readFaults('tamper-sign,wire-upper');
+  const faults = readFaults('tamper-sign');
   const sandbox = await startTestSandbox({ receiver: receiver.url, faults });
   const { secret } = keysOf(sandbox.folder);
   const order = (appOrderId: string) => ({

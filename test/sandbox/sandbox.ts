@@ -1,4 +1,5 @@
 import {
+  type KeyObject,
   constants,
   createHash,
   createPrivateKey,
@@ -205,12 +206,19 @@ export function signedBy(scheme: TestScheme, params: Params, keys: Keys): string
 
 export function envelope(params: Params, keys: Keys, over: Readonly<Record<string, unknown>> = {}): string {
   const plaintext = Buffer.from(JSON.stringify(params));
-  const data = sealed(plaintext, keys);
+  const data = sealed(plaintext, keys.platformPublic);
   const signature = sign('sha256', Buffer.from(md5(plaintext)), keys.merchantPrivate).toString('base64url');
   return JSON.stringify({ app_id: APP_KEY, time: NOW_MS, data, sign: signature, ...over });
 }
 
-function sealed(plaintext: Buffer, { platformPublic: key }: Keys): string {
+/** `data` and `sign` of an answer, as the platform makes them. */
+export function sealedAnswer(data: unknown, { merchantPublic, platformPrivate }: Keys): object {
+  const plaintext = Buffer.from(JSON.stringify(data));
+  const signature = sign('sha256', Buffer.from(md5(plaintext)), platformPrivate);
+  return { data: sealed(plaintext, merchantPublic), sign: signature.toString('base64url') };
+}
+
+function sealed(plaintext: Buffer, key: KeyObject): string {
   const blocks: Buffer[] = [];
   for (let at = 0; at < plaintext.length; at += 245) {
     const block = plaintext.subarray(at, at + 245);

@@ -3,8 +3,6 @@ import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
 import { type Platform, createPlatform } from '../../packages/platform/client.ts';
 import { createConnection, systemParts } from '../../packages/platform/connection.ts';
 import { readDay } from '../../src/reconcile/day.ts';
-import { type AnswerFault, ANSWER_FAULTS } from '../../src/sandbox/answer-faults.ts';
-import { readFaults } from '../../src/sandbox/faults.ts';
 import { type Ran, placeIn } from '../cli/terminal.ts';
 import { errorOf } from '../platform/client.ts';
 import { configOf, placeFor } from '../sandbox/merchant.ts';
@@ -19,6 +17,7 @@ import {
   startReceiver,
   startTestSandbox,
 } from '../sandbox/sandbox.ts';
+import { LIES, type LieName, startLyingPlatform } from './lying-platform.ts';
 import { serviceHere } from './running.ts';
 
 /*
@@ -29,10 +28,11 @@ import { serviceHere } from './running.ts';
 const clock = (): number => NOW_MS;
 const parts = { ...systemParts, clock };
 /** The time limit for an answer that never ends. */
-const SHORT_MS = 1000;
+const SHORT_MS = 2000;
 const UID = 12_345;
 const SYMBOLS = 'symbol/openSymbolList';
 const BILL = 'opay/merchantBillingDay';
+const PAY = 'opay/transferToMerchantAuth';
 const DAY = '2026-01-15';
 
 const clientOf = (sandbox: TestSandbox, scheme: AnswerForm, over: object = {}): Platform =>
@@ -45,10 +45,10 @@ const order = (appOrderId: string) => ({
   payCoinSymbol: 'BTC',
 });
 
-/** A sandbox whose receiver says yes to all payments. */
-async function lying(faults: string): Promise<TestSandbox> {
+/** A platform that lies about a path, in front of a sandbox whose receiver says yes to all payments. */
+async function lying(lie: LieName, path: string): Promise<TestSandbox> {
   const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-  return startTestSandbox({ receiver: receiver.url, faults: readFaults(faults) });
+  return startLyingPlatform(await startTestSandbox({ receiver: receiver.url }), lie, path);
 }
 
 const options = (named: Readonly<Record<string, string>>): readonly string[] =>
@@ -79,57 +79,55 @@ const refused = (because: RegExp, payment: 'unknown' | 'refused'): Ending => ({
   reading: 'refused',
 });
 
-const ENDINGS: Readonly<Partial<Record<AnswerFault, Ending>>> = {
-  'answer-lost': broken,
-  'answer-cut': broken,
-  'answer-drip': {
-    ...invalid(/the answer was not complete within 1000 ms/),
+const ENDINGS: Readonly<Record<Exclude<LieName, 'kinds' | 'count' | 'pages'>, Ending>> = {
+  lost: broken,
+  cut: broken,
+  drip: {
+    ...invalid(/the answer was not complete within 2000 ms/),
     code: 'PLATFORM_TIMEOUT',
   },
-  'answer-endless': invalid(/it has more than \d+ bytes/),
-  'answer-status': invalid(/its HTTP status is 500, not 200/),
-  'answer-redirect': invalid(/it is a redirect to http:\S+\/elsewhere, which is not followed/),
-  'answer-html': invalid(/it is a web page \(HTML\) and not JSON/),
-  'answer-type': invalid(/its content type is "text\/plain" and not application\/json/),
-  'answer-gzip': invalid(/it is compressed \(gzip\)/),
-  'answer-empty': invalid(/the body is not a JSON object/),
-  'answer-half': invalid(/at character \d+|the string that begins/),
-  'answer-twice': invalid(/the member "msg" appears twice/),
-  'answer-code': invalid(/the member code, which says yes or no, is missing/),
-  'answer-error': refused(/the platform answers 10001, system error/, 'unknown'),
-  'answer-denied': refused(/the platform answers 10015, the operation failed/, 'refused'),
-  'answer-scheme': {
+  endless: invalid(/it has more than \d+ bytes/),
+  status: invalid(/its HTTP status is 500, not 200/),
+  redirect: invalid(/it is a redirect to http:\S+\/elsewhere, which is not followed/),
+  html: invalid(/it is a web page \(HTML\) and not JSON/),
+  type: invalid(/its content type is "text\/plain" and not application\/json/),
+  gzip: invalid(/it is compressed \(gzip\)/),
+  empty: invalid(/the body is not a JSON object/),
+  half: invalid(/at character \d+|the string that begins/),
+  twice: invalid(/the member "msg" appears twice/),
+  code: invalid(/the member code, which says yes or no, is missing/),
+  error: refused(/the platform answers 10001, system error/, 'unknown'),
+  denied: refused(/the platform answers 10015, the operation failed/, 'refused'),
+  scheme: {
     ...invalid(/data must be an object/, 'paid'),
     because: { md5: /data must be an object/, 'rsa-envelope': /data is not encrypted/ },
   },
-  'answer-member': invalid(/data\.symbolList must be a list/, 'paid'),
-  'answer-sign': invalid(/the signature was made with another key|sign/, 'paid'),
-  'answer-unsigned': invalid(/the member sign, the signature of data, is missing/, 'paid'),
-  'answer-data': invalid(/data/, 'paid'),
+  member: invalid(/data\.symbolList must be a list/, 'paid'),
+  sign: invalid(/the signature was made with another key|sign/, 'paid'),
+  unsigned: invalid(/the member sign, the signature of data, is missing/, 'paid'),
+  data: invalid(/data/, 'paid'),
 };
 
 /** These only show in more than one page. */
-const OF_PAGES = ['answer-count', 'answer-pages'] as const;
-/** This makes records that can't be read, and no answer. */
-const OF_RECORDS = 'answer-kinds';
-const SEALED: ReadonlySet<string> = new Set<AnswerFault>(['answer-sign', 'answer-unsigned', 'answer-data']);
+const OF_PAGES = ['count', 'pages'] as const;
+const SEALED: ReadonlySet<string> = new Set<LieName>(['sign', 'unsigned', 'data']);
 
 const cases = ANSWER_FORMS.flatMap((scheme) =>
-  Object.entries(ENDINGS)
-    .filter(([fault]) => scheme === 'rsa-envelope' || !SEALED.has(fault))
-    .map(([fault, ending]) => ({ fault, scheme, ...ending })),
+  (Object.keys(ENDINGS) as readonly (keyof typeof ENDINGS)[])
+    .filter((lie) => scheme === 'rsa-envelope' || !SEALED.has(lie))
+    .map((lie) => ({ lie, scheme, ...ENDINGS[lie] })),
 );
 
-it('each fault of answers has a case', () => {
-  expect(new Set([...Object.keys(ENDINGS), ...OF_PAGES, OF_RECORDS])).toEqual(new Set(ANSWER_FAULTS));
+it('each lie has a case', () => {
+  expect(new Set([...Object.keys(ENDINGS), ...OF_PAGES, 'kinds'])).toEqual(new Set(Object.keys(LIES)));
 });
 
-describe.each(cases)('$fault with $scheme', ({ fault, scheme, code, because, reading, payment }) => {
-  const limits = fault === 'answer-drip' ? { timeoutMs: SHORT_MS } : { answerBytes: 65_536 };
-  const limitOptions = fault === 'answer-drip' ? ['--timeout', String(SHORT_MS)] : [];
+describe.each(cases)('$lie with $scheme', ({ lie, scheme, code, because, reading, payment }) => {
+  const limits = lie === 'drip' ? { timeoutMs: SHORT_MS } : { answerBytes: 65_536 };
+  const limitOptions = lie === 'drip' ? ['--timeout', String(SHORT_MS)] : [];
 
   it('of a reading operation is an error with operation and cure, in a program and as a command', async () => {
-    const sandbox = await lying(`${fault}@${SYMBOLS}`);
+    const sandbox = await lying(lie, SYMBOLS);
     const error = await errorOf(clientOf(sandbox, scheme, limits).symbols.list({}));
     expect(error).toMatchObject({
       code,
@@ -149,7 +147,7 @@ describe.each(cases)('$fault with $scheme', ({ fault, scheme, code, because, rea
   });
 
   it('of a payment leaves it debited once, and says what is known of it', async () => {
-    const sandbox = await lying(`${fault}@A-1,${fault}@A-2`);
+    const sandbox = await lying(lie, PAY);
     const outcome = await clientOf(sandbox, scheme, limits)
       .payments.create(order('A-1'))
       .then(
@@ -184,7 +182,7 @@ const said = ({ code, out, err }: Ran) => ({
 it.each(ANSWER_FORMS)(
   'records of wrong kinds are unreadable, each with its text, with %s',
   async (scheme) => {
-    const sandbox = await lying(`${OF_RECORDS}@${SYMBOLS}`);
+    const sandbox = await lying('kinds', SYMBOLS);
     const { symbolList } = await clientOf(sandbox, scheme).symbols.list({});
     expect(symbolList[0]).toEqual({
       unreadable: expect.stringMatching(/^coinSymbol must be a text; .* and \d+ more$/) as string,
@@ -202,12 +200,12 @@ it.each(ANSWER_FORMS)(
 
 describe.each(ANSWER_FORMS)('pages that lie, with %s', (scheme) => {
   const BECAUSE = {
-    'answer-count': /page \d is empty after 5 records, but count is 6/,
-    'answer-pages': /page 2 only repeats records of earlier pages/,
+    count: /page \d is empty after 5 records, but count is 6/,
+    pages: /page 2 only repeats records of earlier pages/,
   };
 
-  it.each(OF_PAGES)('%s: all records are never given as all', async (fault) => {
-    const sandbox = await lying(`${fault}@${BILL}`);
+  it.each(OF_PAGES)('%s: all records are never given as all', async (lie) => {
+    const sandbox = await lying(lie, BILL);
     const platform = clientOf(sandbox, scheme);
     for (let at = 0; at < 5; at++)
       await platform.payments.create({ ...order(`A-${at}`), orderAmount: '0.1' });
@@ -221,27 +219,25 @@ describe.each(ANSWER_FORMS)('pages that lie, with %s', (scheme) => {
       code: 'PLATFORM_ANSWER_INVALID',
       data: { operation: 'bill.list', cursor: expect.any(String) as string },
     });
-    expect(error.message).toMatch(BECAUSE[fault]);
+    expect(error.message).toMatch(BECAUSE[lie]);
     expect(new Set(given).size).toBe(given.length);
 
     const run = placeFor(sandbox).runWith({ clock });
     const all = ['platform', 'bill', '--day', DAY, '--all', '--page-size', '2', '--scheme', scheme];
     const ran = await run(...all);
     expect(ran).toMatchObject({ code: 2, out: '' });
-    expect(ran.err).toMatch(BECAUSE[fault]);
+    expect(ran.err).toMatch(BECAUSE[lie]);
     expect((await run(...all, '--json')).json()).toMatchObject({ error: { code: error.code } });
     const csv = await run(...all, '--csv');
     expect(csv.code).toBe(2);
     expect(csv.err).toContain('The output ends at the cursor ');
     // Not even a page of which is known that it has no such order proves that there is none.
     const found = platform.payments.find({ appOrderId: 'unknown' });
-    expect(fault === 'answer-pages' ? await found : (await errorOf(found)).code).toBe(
-      fault === 'answer-pages' ? undefined : 'PLATFORM_ANSWER_INVALID',
-    );
+    expect((await errorOf(found)).code).toBe('PLATFORM_ANSWER_INVALID');
   });
 
-  it('answer-count: no bill is reconciled that states more records than it has', async () => {
-    const sandbox = await lying(`answer-count@${BILL}`);
+  it('count: no bill is reconciled that states more records than it has', async () => {
+    const sandbox = await lying('count', BILL);
     await clientOf(sandbox, scheme).payments.create(order('A-1'));
     const connection = createConnection(configOf(sandbox, scheme), parts);
     const bill = platformBill(connection, { source: 'shop', day: readDay(DAY, 'Asia/Shanghai') });
@@ -265,17 +261,17 @@ rules:
   - expected-order: {}
 `;
 
-    async function start(faults: string) {
+    async function start(lie: LieName) {
       const service = await serviceHere({
         policies: { 'payments.yaml': POLICY },
         settings: { sources: receiverSources(sharedCredentials()) },
       });
-      const sandbox = await startTestSandbox({
+      const honest = await startTestSandbox({
         receiver: service.url,
-        faults: readFaults(faults),
         clock: () => Date.now(),
         standsAtMs: undefined,
       });
+      const sandbox = await startLyingPlatform(honest, lie, PAY);
       const { origin } = new URL(sandbox.url);
       const env = { COUNTERSIGN_PLATFORM_URL: origin, COUNTERSIGN_PLATFORM_RETRIES: '0' };
       const run = placeIn(service.folder).runWith({ clock: () => Date.now(), env });
@@ -286,11 +282,12 @@ rules:
       return { sandbox, run, pay, stateOf };
     }
 
-    it.each(['lost', 'error', 'half', 'drip'])(
-      'answer-%s: it is found in the bill, and not paid again',
-      async (fault) => {
-        const { sandbox, run, pay, stateOf } = await start(`answer-${fault}@A-1`);
-        const limited = [...options(order('A-1')), '--timeout', String(SHORT_MS)];
+    it.each(['lost', 'error', 'half', 'drip'] as const)(
+      '%s: it is found in the bill, and not paid again',
+      async (lie) => {
+        const { sandbox, run, pay, stateOf } = await start(lie);
+        const limit = lie === 'drip' ? ['--timeout', String(SHORT_MS)] : [];
+        const limited = [...options(order('A-1')), ...limit];
         expect(said(await run('platform', 'pay', ...limited, '--scheme', scheme))).toEqual(UNKNOWN);
         expect(await stateOf()).toMatchObject({ state: 'used' });
         expect((await run('platform', 'find-payment', 'A-1')).code).toBe(0);
@@ -306,8 +303,8 @@ rules:
       },
     );
 
-    it('answer-denied: it was confirmed, so it is looked up although the platform said no', async () => {
-      const { sandbox, pay, stateOf } = await start('answer-denied@A-1');
+    it('denied: it was confirmed, so it is looked up although the platform said no', async () => {
+      const { sandbox, pay, stateOf } = await start('denied');
       const ran = await pay();
       expect(said(ran)).toEqual({ ...UNKNOWN, code: 1 });
       expect(ran.err).toContain('The order was confirmed with SUCCESS before, so it may be debited.');
@@ -315,8 +312,8 @@ rules:
       expect(await balanceOf(sandbox, UID, 'BTC')).toBe('4');
     });
 
-    it('answer-lost: if the receiver refused it, the announcement stays, and nothing is debited', async () => {
-      const { sandbox, run, pay, stateOf } = await start('answer-lost@A-1');
+    it('lost: if the receiver refused it, the announcement stays, and nothing is debited', async () => {
+      const { sandbox, run, pay, stateOf } = await start('lost');
       const ran = await pay('2.5');
       expect(said(ran)).toEqual({ code: 2, paid: false, inBill: false, announcement: 'stays' });
       expect(ran.err).toContain(
@@ -329,10 +326,8 @@ rules:
   },
 );
 
-it('an honest operation beside a fault is answered as ever', async () => {
-  const sandbox = await lying(`answer-html@${SYMBOLS}`);
-  const platform = clientOf(sandbox, 'md5');
+it('an honest operation beside a lie is answered as ever', async () => {
+  const platform = clientOf(await lying('html', SYMBOLS), 'md5');
   expect((await platform.payments.create(order('A-1'))) ?? 'paid').toBe('paid');
   await errorOf(platform.symbols.list({}));
-  expect(sandbox.log.at(-1)).toMatchObject({ about: SYMBOLS, faults: [`answer-html@${SYMBOLS}`] });
 });

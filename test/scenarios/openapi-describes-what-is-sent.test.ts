@@ -129,7 +129,12 @@ describe.each(FORMS)('the callbacks of the sandbox in the form "%s"', (form) => 
     expect(new Set(receiver.received.map(({ path }) => path)).size).toBe(3);
     const faults = receiver.received.flatMap(({ path, body }) => {
       const schema = ['requestBody', 'content', 'application/json', 'schema'];
-      return faultsOfCallback(pointerOf('paths', path, 'post', ...schema), read(body));
+      const sent = read(body);
+      // The time of an envelope may also be text, in seconds.
+      const others = 'app_id' in sent && 'data' in sent ? [{ ...sent, time: '1790000000' }] : [];
+      return [sent, ...others].flatMap((each) =>
+        faultsOfCallback(pointerOf('paths', path, 'post', ...schema), each),
+      );
     });
     expect(faults).toEqual([]);
   });

@@ -29,41 +29,17 @@ const alone =
 const EXPECTATIONS: Readonly<Record<Discrepancy, Expectation>> = {
   'bill-omit': alone('approved-not-billed'),
   'bill-twice': alone('billed-twice'),
-  'bill-two-days': (id) => [onDay('billed-twice', id, 1)],
-  'bill-transfer': alone('billed-twice'),
   'bill-amount': alone('billed-different'),
-  'bill-coin': alone('billed-different'),
   'bill-user': alone('billed-different'),
-  'bill-swap': alone('billed-different'),
-  'bill-order': (id) => [onDay('approved-not-billed', id), onDay('billed-never-approved', `${id}-1`)],
-  'bill-type': alone('billed-different'),
   'bill-day': (id) => [onDay('approved-not-billed', id), onDay('billed-late', id, 1)],
   'bill-invented': (id) => [onDay('billed-never-approved', `invented-${id}`)],
   'bill-refused': alone('billed-never-approved'),
   'sign-unasked': eachTime('signed-without-approval'),
   'sign-refused': eachTime('signed-without-approval'),
-  'sign-early': (id, speedUps) => [
-    onDay('signed-without-approval', id),
-    onDay('txid-unexpected', id),
-    // Each speed-up has one txid more than there are approvals.
-    ...Array.from({ length: speedUps }, () => onDay('signed-twice', id)),
-  ],
   'sign-amount': alone('signed-different'),
   'sign-address': alone('signed-different'),
-  'sign-coin': alone('signed-different'),
-  'sign-memo': alone('signed-different'),
-  'sign-outputs': alone('signed-different'),
-  'sign-input': alone('signed-different'),
-  'sign-contract': alone('signed-different'),
   'sign-twice': eachTime('signed-twice'),
   'sign-speed-up': alone('signed-twice'),
-  'sign-silent': alone('approved-not-signed'),
-  'sign-late': (id, speedUps) => [
-    onDay('approved-not-signed', id),
-    onDay('signed-late', id, 1),
-    // While nothing is reported, the receiver takes further speed-ups for repeats of the first one.
-    ...Array.from({ length: Math.max(0, speedUps - 1) }, () => onDay('signed-twice', id, 1)),
-  ],
 };
 
 export const expectedOf = (fault: Discrepancy, id: string, { speedUps = 0 } = {}): readonly Expected[] =>

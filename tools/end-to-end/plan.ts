@@ -186,11 +186,8 @@ export interface Planned {
   readonly id: string;
 }
 
-const OF_PAYMENTS = ['amount', 'user', 'coin', 'order', 'extra', 'sign', 'unsigned', 'key', 'app'] as const;
+const OF_PAYMENTS = ['amount', 'user', 'order', 'sign', 'unsigned', 'key', 'app'] as const;
 const OF_COSIGNER = ['tamper-credential', 'tamper-terms'] as const;
-/** What another flow than the withdrawal can't have. */
-const OF_TRANSFER: ReadonlySet<Fault> = new Set<Fault>(['sign-memo', 'sign-outputs']);
-const OF_WEB3: ReadonlySet<Fault> = new Set<Fault>(['sign-input', 'sign-contract']);
 
 /**
  * Each kind of tampering and of discrepancy, at an order, withdrawal or transaction of its own. What happens
@@ -203,22 +200,15 @@ export function planTampering({ orders, signings }: Plan): readonly Planned[] {
     if (free === undefined) throw new Error(`the plan has nothing left for ${fault}`);
     planned.push({ fault, id: free.id });
   };
-  const signed = (scheme: Scheme): readonly Order[] => orders.filter((order) => order.scheme === scheme);
   for (const name of OF_PAYMENTS) take(`tamper-${name}`, orders);
-  take('tamper-shift', signed('md5'));
-  take('tamper-data', signed('rsa-envelope'));
   take('answer-lost', orders);
-  for (const fault of DISCREPANCIES.filter((each) => each.startsWith('bill-'))) {
+  for (const fault of DISCREPANCIES.filter((each) => each.startsWith('bill-')))
     take(fault, orders, fault === 'bill-refused' ? 'FAILURE' : 'SUCCESS');
-    // The users of two orders are exchanged.
-    if (fault === 'bill-swap') take(fault, orders);
-  }
   for (const flow of ['transfer', 'web3'] as const) {
     const own = signings.filter((signing) => signing.flow === flow);
-    const impossible = flow === 'transfer' ? OF_WEB3 : OF_TRANSFER;
     for (const fault of OF_COSIGNER) take(fault, own);
     if (flow === 'transfer') take('tamper-outputs', own);
-    for (const fault of DISCREPANCIES.filter((each) => each.startsWith('sign-') && !impossible.has(each)))
+    for (const fault of DISCREPANCIES.filter((each) => each.startsWith('sign-')))
       take(fault, own, fault === 'sign-refused' ? 'FAILURE' : 'SUCCESS');
   }
   return planned;

@@ -110,7 +110,7 @@ export async function runDays(world: World, plan: Plan, narrator: Narrator): Pro
     debited: debitedIn(log),
     log,
     made,
-    expected: expectedIn(made, plan, world),
+    expected: expectedIn(made, plan),
     found: runs.flatMap(({ exceptions }, day) =>
       exceptions.map((item) => ({ class: item.class, id: item.id, day: day === 0 ? 0 : 1 }) as const),
     ),
@@ -296,12 +296,10 @@ function madeIn(log: readonly Entry[]): readonly Planned[] {
   return [...made.values()];
 }
 
-function expectedIn(made: readonly Planned[], plan: Plan, { movesReceiver }: World): Outcome['expected'] {
+function expectedIn(made: readonly Planned[], plan: Plan): Outcome['expected'] {
   return made.flatMap(({ fault, id }) => {
     if (!isDiscrepancy(fault)) return [];
     const speedUps = plan.signings.find((signing) => signing.id === id)?.speedUps ?? 0;
-    // If its clock was not moved, the receiver hears of it on the day of the approval.
-    if (fault === 'sign-late' && !movesReceiver) return [];
     return expectedOf(fault, id, { speedUps }).map((expected) => ({ ...expected, fault }));
   });
 }

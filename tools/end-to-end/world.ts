@@ -35,8 +35,6 @@ export interface World {
   readonly zone: string;
   /** The day in that zone, and the next one. */
   readonly days: readonly [string, string];
-  /** Whether the receiver's clock can be moved. That of Redis can't. */
-  readonly movesReceiver: boolean;
   /** Runs `countersign` with the settings of the receiver, in this process. */
   readonly command: (...argv: readonly string[]) => Promise<Ran>;
   readonly steer: (command: ControlCommand) => Promise<unknown>;
@@ -142,7 +140,6 @@ export async function startWorld({ seed, faults, redis }: WorldOptions): Promise
       sandboxUrl: sandbox.url,
       zone,
       days: [today.toString(), today.add({ days: 1 }).toString()],
-      movesReceiver: redis === undefined,
       command: (...argv) => runHere([...argv, '--config', settingsFile], clock, env),
       steer,
       platformOf: (scheme) => platformAt(origin, credentials, scheme, clock),

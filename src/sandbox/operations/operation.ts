@@ -31,14 +31,9 @@ export interface Operation {
    * of data themselves (section 4.21).
    */
   readonly form: 'envelope' | 'message' | 'bare';
-  /** The parameter with the number of the page, if there are pages. */
-  readonly page: string | undefined;
   /** Reads the parameters and gives `data`. Throws a Refusal. */
   answer(body: Body, context: Context): Promise<Json> | Json;
 }
-
-/** In 4.11, pageNumber is the number of records beside `page`. */
-const PAGES = ['page', 'pageNum', 'pageNumber'] as const;
 
 export function operation<R extends Readers>(
   row: { readonly path: string; readonly form?: Operation['form']; readonly parameters: R },
@@ -50,7 +45,6 @@ export function operation<R extends Readers>(
   return {
     path: row.path,
     form: row.form ?? 'envelope',
-    page: PAGES.find((name) => Object.hasOwn(row.parameters, name)),
     answer: (body, context) => answer(readParameters(row.parameters, body), context),
   };
 }

@@ -4,7 +4,7 @@ import { exactNumber } from '../json.ts';
 import { amount, oneOf, optional, refuse, required, text, whole } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
 import { type Payment, type State, accountOf } from '../state.ts';
-import { DAY_MS, type Zone } from '../time.ts';
+import type { Zone } from '../time.ts';
 import { withBillFaults } from './bill-faults.ts';
 import { matches, operation, pageOf } from './operation.ts';
 
@@ -118,7 +118,7 @@ export const bill = operation(
       matches(each.userId, userId);
     const found: Payment[] = [];
     const paid = state.payments.filter((each) => each.state === 'paid');
-    for (const { payment, fault, records } of withBillFaults(paid, faults)) {
+    for (const { payment, fault, records } of paid.map((each) => withBillFaults(each, faults))) {
       if (fault !== undefined && [payment, ...records].some(isListed)) note(fault, payment.appOrderId);
       found.push(...records.filter(isListed));
     }
@@ -129,13 +129,6 @@ export const bill = operation(
       count: found.length,
       list: shown.map((each) => {
         const { appOrderId, amount: exact } = each;
-        const isOfOtherDay = faults.occurs('answer-date', appOrderId);
-        if (isOfOtherDay) note('answer-date', appOrderId);
-        const isMs = faults.occurs('wire-epoch', appOrderId);
-        const timeOf = (atMs: number): string => {
-          const shownMs = isOfOtherDay ? atMs + DAY_MS : atMs;
-          return isMs ? String(shownMs) : zone.textOf(shownMs);
-        };
         return {
           merchantUserId: merchantUid,
           appOrderId,
@@ -144,8 +137,8 @@ export const bill = operation(
           orderType: each.orderType,
           userId: each.userId,
           openId: openIds.get(each.userId) ?? '',
-          createTime: timeOf(each.createdAtMs),
-          payTime: timeOf(each.paidAtMs),
+          createTime: zone.textOf(each.createdAtMs),
+          payTime: zone.textOf(each.paidAtMs),
         };
       }),
     };

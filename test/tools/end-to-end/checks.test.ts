@@ -75,7 +75,7 @@ describe('the plan', () => {
     const places = planned.map(({ id }) => id);
     expect(new Set(places).size).toBe(places.length);
     const kinds = new Set(planned.map(({ fault }) => fault));
-    expect(kinds.size).toBeGreaterThanOrEqual(14 + 27);
+    expect(kinds.size).toBeGreaterThanOrEqual(10 + 13);
   });
 });
 
