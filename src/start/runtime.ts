@@ -11,6 +11,7 @@ import { type Follower, createFollower } from '../release/follow.ts';
 import type { Settings } from '../settings/schema.ts';
 import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Store } from '../store/store.ts';
+import { type CountedVerb, VERBS, type VerbOf, type Verbs, makeVerbs } from '../store/verbs.ts';
 import type { Clock } from '../values/clock.ts';
 import {
   type Heartbeats,
@@ -264,12 +265,14 @@ function countFailures(store: Store, metrics: Metrics): Store {
       throw thrown;
     }
   }
+  const verbs: Verbs<CountedVerb> = store;
   return {
     ...store,
-    settle: (request) => countFailure('settle', store.settle(request)),
-    recordNotification: (request) => countFailure('notice', store.recordNotification(request)),
-    record: (record) => countFailure('record', store.record(record)),
-    control: () => countFailure('control', store.control()),
-    document: (revision) => countFailure('document', store.document(revision)),
+    ...makeVerbs(
+      'counted',
+      <V extends CountedVerb>(verb: V): VerbOf<V> =>
+        (argument) =>
+          countFailure(VERBS[verb].counted, verbs[verb](argument)),
+    ),
   };
 }

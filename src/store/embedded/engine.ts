@@ -2,6 +2,7 @@ import { type ClockReading, clockJumped } from '../clock-state.ts';
 import type { Retention } from '../retention.ts';
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type { NotificationResult, SettleResult, Store } from '../store.ts';
+import type { ArgumentOf, ResultOf, WriteVerb } from '../verbs.ts';
 import type { Database } from './database.ts';
 import { createJournal } from './journal.ts';
 import { recordNotification, releaseApproval, settle } from './settle.ts';
@@ -10,25 +11,7 @@ import { type ClockRequest, type Instant, createClockTable, createTime } from '.
 import { type BatchResult, createCommit } from './transaction.ts';
 
 /** The verbs that write. Each runs inside a transaction, at the store's time. */
-export interface WriteVerbs extends Pick<
-  Store,
-  | 'releaseApproval'
-  | 'push'
-  | 'freeze'
-  | 'unfreeze'
-  | 'register'
-  | 'changeList'
-  | 'expectOrder'
-  | 'cancelOrder'
-  | 'liftLockout'
-  | 'changePrices'
-  | 'record'
-  | 'dropEntries'
-  | 'heartbeat'
-  | 'removeService'
-  | 'requestHeartbeats'
-  | 'changeAccess'
-> {
+export interface WriteVerbs extends Pick<Store, Exclude<WriteVerb, 'settle' | 'recordNotification'>> {
   settle(step: SettleStep): Promise<SettleResult>;
   recordNotification(step: NotificationStep): Promise<NotificationResult>;
   moveClock(check: ClockCheck): Promise<ClockReading>;
@@ -36,13 +19,9 @@ export interface WriteVerbs extends Pick<
 
 type ClockCheck = ClockRequest & { readonly by: string };
 
-/** Undefined for a verb without an argument. */
-export type ArgumentOf<V extends keyof WriteVerbs> = Parameters<WriteVerbs[V]>[0];
-export type ResultOf<V extends keyof WriteVerbs> = Awaited<ReturnType<WriteVerbs[V]>>;
-
 /** A verb with its argument: plain data, so that it can be sent to a thread. */
 export type Write<V extends keyof WriteVerbs = keyof WriteVerbs> = {
-  readonly [K in V]: { readonly verb: K; readonly argument: ArgumentOf<K> };
+  readonly [K in V]: { readonly verb: K; readonly argument: ArgumentOf<WriteVerbs, K> };
 }[V];
 
 /** Writes that share a transaction, and so one instant: the time of the clock when the batch was sent. */
@@ -89,7 +68,10 @@ export function createEngine(
 }
 
 type Handlers = {
-  readonly [V in keyof WriteVerbs]: (argument: ArgumentOf<V>, now: Instant) => ResultOf<V>;
+  readonly [V in keyof WriteVerbs]: (
+    argument: ArgumentOf<WriteVerbs, V>,
+    now: Instant,
+  ) => ResultOf<WriteVerbs, V>;
 };
 
 function createHandlers(

@@ -6,18 +6,22 @@ import type { Elapsed } from '../elapsed.ts';
 import { explained } from '../explained.ts';
 import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store, SubjectState } from '../store.ts';
-import type { ArgumentOf, ResultOf, Write, WriteVerbs } from './engine.ts';
+import {
+  type ArgumentOf,
+  type DataVerb,
+  type ResultOf,
+  type VerbOf,
+  type WriteVerb,
+  makeVerbs,
+} from '../verbs.ts';
+import type { Write, WriteVerbs } from './engine.ts';
 import type { Tables } from './tables.ts';
 import { preview } from './settle.ts';
 import { reservationsOf } from './subjects.ts';
 import { type ClockRequest, type Instant, createClockTable } from './time.ts';
 
-type StoreWriteVerb = Exclude<keyof WriteVerbs, 'moveClock'>;
 type ClockVerb = 'clock' | 'readClock' | 'acceptClock';
-type ReadVerb = Exclude<
-  keyof Store,
-  StoreWriteVerb | ClockVerb | 'name' | 'health' | 'checkSafety' | 'pendingLoss' | 'watch' | 'close'
->;
+type ReadVerb = Exclude<DataVerb, WriteVerb>;
 
 /** Runs a read, and rejects with a CountersignError. */
 export type Read = <T>(read: () => T) => Promise<T>;
@@ -38,7 +42,7 @@ export interface VerbsParts {
 }
 
 /** The verbs of the store for its data. Each is one read, or goes through the write queue. */
-export function createVerbs(parts: VerbsParts): Pick<Store, StoreWriteVerb | ClockVerb | ReadVerb> {
+export function createVerbs(parts: VerbsParts): Pick<Store, DataVerb | ClockVerb> {
   const look = createClockLook(parts);
   const clockVerbs = createClockVerbs(parts, look);
   return { ...createReadVerbs(parts, look), ...clockVerbs, ...createWriteVerbs(parts, clockVerbs.clock) };
@@ -176,25 +180,24 @@ function createClockVerbs(parts: VerbsParts, look: ClockLook): Pick<Store, Clock
   };
 }
 
-function createWriteVerbs(
-  parts: VerbsParts,
-  moveClock: () => Promise<ClockState>,
-): Pick<Store, StoreWriteVerb> {
+function createWriteVerbs(parts: VerbsParts, moveClock: () => Promise<ClockState>): Pick<Store, WriteVerb> {
   let hasMovedClock = parts.clockBounds === undefined;
-  const write = writeVerb({
-    write(request) {
-      // Shares the transaction of this process' first write, so that this write has the right time. If it
-      // fails, the store's own check finds a jump, and `settle` tries again.
-      if (!hasMovedClock) moveClock().catch(() => undefined);
-      hasMovedClock = true;
-      return parts.write(request);
-    },
-  });
-  const verb =
-    <V extends StoreWriteVerb>(name: V) =>
-    (argument: ArgumentOf<V>): Promise<ResultOf<V>> =>
-      write(name, argument);
+  const send = (request: Write): Promise<unknown> => {
+    // Shares the transaction of this process' first write, so that this write has the right time. If it
+    // fails, the store's own check finds a jump, and `settle` tries again.
+    if (!hasMovedClock) moveClock().catch(() => undefined);
+    hasMovedClock = true;
+    return parts.write(request);
+  };
+  const write = writeVerb({ write: send });
   return {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is sent in another form is below
+    ...makeVerbs(
+      'writes',
+      <V extends WriteVerb>(verb: V): VerbOf<V> =>
+        (argument) =>
+          send({ verb, argument } as Write) as Promise<ResultOf<Store, V>>,
+    ),
     // An outage looks like a jump of the clock until moveClock compares it with the kernel's count of elapsed
     // time.
     async settle(request) {
@@ -219,20 +222,6 @@ function createWriteVerbs(
       if (sources.some((source) => !known.has(source))) await write('register', sources);
     },
     recordNotification: (request) => write('recordNotification', notificationStepOf(request)),
-    releaseApproval: verb('releaseApproval'),
-    push: verb('push'),
-    freeze: verb('freeze'),
-    unfreeze: verb('unfreeze'),
-    expectOrder: verb('expectOrder'),
-    cancelOrder: verb('cancelOrder'),
-    liftLockout: verb('liftLockout'),
-    changePrices: verb('changePrices'),
-    record: verb('record'),
-    dropEntries: verb('dropEntries'),
-    heartbeat: verb('heartbeat'),
-    removeService: verb('removeService'),
-    changeAccess: verb('changeAccess'),
-    requestHeartbeats: () => write('requestHeartbeats', undefined),
   };
 }
 
@@ -241,9 +230,9 @@ function writeVerb({
   write,
 }: Pick<VerbsParts, 'write'>): <V extends keyof WriteVerbs>(
   verb: V,
-  argument: ArgumentOf<V>,
-) => Promise<ResultOf<V>> {
-  return <V extends keyof WriteVerbs>(verb: V, argument: ArgumentOf<V>) =>
+  argument: ArgumentOf<WriteVerbs, V>,
+) => Promise<ResultOf<WriteVerbs, V>> {
+  return <V extends keyof WriteVerbs>(verb: V, argument: ArgumentOf<WriteVerbs, V>) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the verb's handler returns it
-    write({ verb, argument } as Write) as Promise<ResultOf<V>>;
+    write({ verb, argument } as Write) as Promise<ResultOf<WriteVerbs, V>>;
 }

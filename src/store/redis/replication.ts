@@ -2,6 +2,14 @@ import { z } from 'zod';
 import { CountersignError, messageOf } from '../../errors.ts';
 import { notificationStepOf } from '../settle-step.ts';
 import type { Control, Store } from '../store.ts';
+import {
+  type ArgumentOf,
+  type ReplicatedVerb,
+  type ResultOf,
+  type VerbOf,
+  type Verbs,
+  makeVerbs,
+} from '../verbs.ts';
 import { type Connection, type RedisServer, type RedisTimeouts, createConnection } from './connection.ts';
 import { knownSources } from './in-force.ts';
 import type { Keys } from './keys.ts';
@@ -39,20 +47,6 @@ export interface Durability {
   readonly timeoutMs: number;
 }
 
-/** The verbs that resolve only when enough replicas have what they wrote. */
-export type ReplicatedVerbs = Pick<
-  Store,
-  | 'recordNotification'
-  | 'record'
-  | 'push'
-  | 'freeze'
-  | 'unfreeze'
-  | 'changeList'
-  | 'changePrices'
-  | 'cancelOrder'
-  | 'releaseApproval'
->;
-
 export interface Approval {
   readonly source: string;
   /** The id of its journal entry. */
@@ -66,7 +60,7 @@ export interface Replication {
   /** Resolves when enough replicas have the approval. Rejects with STORE_UNREACHABLE otherwise. */
   readonly approval: (approval: Approval) => Promise<void>;
   /** The same verbs, which wait for the replicas. */
-  replicated(verbs: ReplicatedVerbs): ReplicatedVerbs;
+  replicated(verbs: Verbs<ReplicatedVerb>): Pick<Store, ReplicatedVerb>;
   /** Resolves when its connection is ready, or after `connectTimeoutMs`. */
   connectedOrTimedOut(): Promise<void>;
   close(): Promise<void>;
@@ -86,10 +80,7 @@ export function createReplication(
   const approval = (given: Approval): Promise<void> => waitForApproval(approvalChange(parts, given));
   return {
     approval,
-    replicated: (verbs) => ({
-      ...replicatedDecisions(approval, verbs),
-      ...replicatedChanges(waitForChange, parts, verbs),
-    }),
+    replicated: (verbs) => replicatedVerbs(verbs, createWaits(parts, approval, waitForChange)),
     connectedOrTimedOut: () => connection.connectedOrTimedOut(),
     close: () => connection.close(),
   };
@@ -111,31 +102,29 @@ function approvalChange({ keys }: RedisParts, approval: Approval): Change {
   };
 }
 
-function replicatedDecisions(
-  approval: (approval: Approval) => Promise<void>,
-  verbs: ReplicatedVerbs,
-): Pick<ReplicatedVerbs, 'recordNotification' | 'record'> {
-  return {
-    async recordNotification(request) {
-      const result = await verbs.recordNotification(request);
-      if (result.verdict === 'SUCCESS') await approval({ ...notificationStepOf(request), id: result.id });
-      return result;
-    },
-    async record(record) {
-      const id = await verbs.record(record);
-      if (record.verdict === 'SUCCESS') await approval({ ...record, id, terms: '' });
-      return id;
-    },
-  };
+/** What each verb waits for, once it has written. */
+type Waits = {
+  readonly [V in ReplicatedVerb]: (
+    argument: ArgumentOf<Store, V>,
+    result: ResultOf<Store, V>,
+  ) => Promise<void> | undefined;
+};
+
+function replicatedVerbs(verbs: Verbs<ReplicatedVerb>, waits: Waits): Pick<Store, ReplicatedVerb> {
+  return makeVerbs('replicated', <V extends ReplicatedVerb>(verb: V): VerbOf<V> => async (argument) => {
+    const result = await verbs[verb](argument);
+    await waits[verb](argument, result);
+    return result;
+  });
 }
 
 const REPEAT = 'Repeat the change';
 
-function replicatedChanges(
-  wait: ReplicaWait,
+function createWaits(
   parts: RedisParts,
-  verbs: ReplicatedVerbs,
-): Omit<ReplicatedVerbs, 'recordNotification' | 'record'> {
+  approval: (approval: Approval) => Promise<void>,
+  wait: ReplicaWait,
+): Waits {
   const { keys } = parts;
   /** Waits until the record and each copy of what is in force have this number or a higher one in a field. */
   async function inForce(name: string, field: 'sequence' | 'prices', number: number): Promise<void> {
@@ -146,53 +135,39 @@ function replicatedChanges(
     await wait({ name, fix: REPEAT, writes: [record, ...copies] });
   }
   const control = (name: string, { sequence }: Control): Promise<void> => inForce(name, 'sequence', sequence);
+  const change = (name: string, write: Write): Promise<void> => wait({ name, fix: REPEAT, writes: [write] });
   return {
-    async push(push) {
-      const result = await verbs.push(push);
-      await control(`the push of ${push.revision}`, result.control);
-      return result;
-    },
-    async freeze(freeze) {
-      const result = await verbs.freeze(freeze);
-      await control(`the freeze ${result.freeze.id}`, result.control);
-      return result;
-    },
-    async unfreeze(unfreeze) {
-      const result = await verbs.unfreeze(unfreeze);
-      await control(`the end of ${unfreeze.ids.join(', ')}`, result.control);
-      return result;
-    },
-    async changePrices(change) {
-      const table = await verbs.changePrices(change);
-      await inForce('the change of prices', 'prices', table.version);
-      return table;
-    },
-    async changeList(change) {
-      const result = await verbs.changeList(change);
-      const { list, version } = result.summary;
-      const { source } = change;
-      const name = `the change of the list ${list} of ${source}`;
+    recordNotification: (request, { id, verdict }) =>
+      verdict === 'SUCCESS' ? approval({ ...notificationStepOf(request), id }) : undefined,
+    record: (record, id) =>
+      record.verdict === 'SUCCESS' ? approval({ ...record, id, terms: '' }) : undefined,
+    push: ({ revision }, result) => control(`the push of ${revision}`, result.control),
+    freeze: (_given, result) => control(`the freeze ${result.freeze.id}`, result.control),
+    unfreeze: ({ ids }, result) => control(`the end of ${ids.join(', ')}`, result.control),
+    changePrices: (_change, { version }) => inForce('the change of prices', 'prices', version),
+    changeList({ source }, { summary: { list, version } }) {
       const args = ['at-least', list, String(version)] as const;
-      await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).lists], args }] });
-      return result;
+      return change(`the change of the list ${list} of ${source}`, {
+        source,
+        keys: [keys.of(source).lists],
+        args,
+      });
     },
-    async releaseApproval(release) {
-      const result = await verbs.releaseApproval(release);
-      if (!('released' in result)) return result;
-      const { source, subject } = release;
-      const name = `the release of ${source} for ${subject}`;
+    releaseApproval({ source, subject }, result) {
+      if (!('released' in result)) return undefined;
       const args = ['same', 'released', result.released.id] as const;
-      await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).subject(subject)], args }] });
-      return result;
+      const names = [keys.of(source).subject(subject)];
+      return change(`the release of ${source} for ${subject}`, { source, keys: names, args });
     },
-    async cancelOrder(cancel) {
-      const result = await verbs.cancelOrder(cancel);
-      if (result.order.state !== 'cancelled') return result;
-      const { source, subject } = cancel;
-      const name = `the cancellation of the order of ${source} for ${subject}`;
+    cancelOrder({ source, subject }, { order }) {
+      if (order.state !== 'cancelled') return undefined;
       const args = ['same', 'state', 'cancelled'] as const;
-      await wait({ name, fix: REPEAT, writes: [{ source, keys: [keys.of(source).order(subject)], args }] });
-      return result;
+      const names = [keys.of(source).order(subject)];
+      return change(`the cancellation of the order of ${source} for ${subject}`, {
+        source,
+        keys: names,
+        args,
+      });
     },
   };
 }
