@@ -94,10 +94,7 @@ const choice: z.ZodType<Choice> = z.strictObject({
     .readonly(),
 });
 
-/**
- * The journal form of a proposal. Old entries have results as objects, and none of `retryable`, `lastingBy`
- * and `prices`.
- */
+/** The journal form of a proposal. */
 const proposalSchema = z.strictObject({
   /** The revision that was evaluated; the empty text if no revision was in force. */
   revision: z.string(),
@@ -107,7 +104,7 @@ const proposalSchema = z.strictObject({
    * there are more claims than BOUNDS allow.
    */
   refusal: z.enum(['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']).optional(),
-  results: z.array(z.union([listedResult, ruleResult])).readonly(),
+  results: z.array(listedResult).readonly(),
   claims: z.array(claimSchema).readonly(),
   /** What `any` leaves to the store. The claims of its rules have `decides: false`. */
   choices: z.array(choice).readonly().optional(),
@@ -117,14 +114,14 @@ const proposalSchema = z.strictObject({
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
    * push.
    */
-  retryable: z.boolean().default(false),
+  retryable: z.boolean(),
   /** The first enforcing result that refuses until a push, whatever time, prices, orders and answers do. */
   lastingBy: z.number().optional(),
   /**
    * The version of the price table that it was evaluated with; 0 if no rule read a price. Settle checks that
    * it is current.
    */
-  prices: z.number().default(0),
+  prices: z.number(),
   /** The instants [validFromMs, validUntilMs) at which the evaluation would have the same outcome. */
   validFromMs: z.number(),
   validUntilMs: z.number(),

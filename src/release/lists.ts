@@ -6,7 +6,7 @@ import type { CompiledRule, Release } from '../policy/release.ts';
 import type { ListedRead } from '../policy/rules/rule.ts';
 import type { Store } from '../store/store.ts';
 import { closestMatch } from '../values/closest-match.ts';
-import { storedEntries, toComparableEntry, unsafeTextReason } from '../values/comparable.ts';
+import { toComparableEntry, unsafeTextReason } from '../values/comparable.ts';
 import { counted, printable } from '../values/text.ts';
 import { quoted } from '../values/printable.ts';
 
@@ -151,10 +151,7 @@ export async function unmatchedValues(
  */
 function whyUnmatched(value: string, read: ListedRead): string | undefined {
   if (!read.ok) return read.because;
-  const isFound = [...read.texts, ...read.texts.flatMap(storedEntries)].includes(value);
-  return isFound || storedEntries(value).some((text) => read.texts.includes(text))
-    ? undefined
-    : `rules look it up as ${read.texts[0]}`;
+  return read.texts.includes(value) ? undefined : `rules look it up as ${read.texts[0]}`;
 }
 
 /** A sentence without its full stop. */
@@ -213,10 +210,13 @@ export function addedText(value: string, read: ReadValue): string {
   throw invalidValue(value, `matches nothing that the rules in force look up: ${found.because}. ${fix}`);
 }
 
-/** All texts that a list may keep for a value: its spellings, and the form that earlier versions stored. */
+/**
+ * All texts that a list may keep for a value: as it is written, which is what was added before a policy named the
+ * list, and its spellings.
+ */
 export function removedTexts(value: string, read: ReadValue): readonly string[] {
   const found = read(value);
-  return [...storedEntries(value), ...(found.ok ? found.texts : [])];
+  return [toComparableEntry(value), ...(found.ok ? found.texts : [])];
 }
 
 function invalidValue(value: string, problem: string): CountersignError {

@@ -20,21 +20,20 @@ export interface Resent {
 
 const sentShape = z.object({
   kind: z.enum(KINDS),
-  scheme: z.string().optional(),
-  /** Older entries have this instead of `scheme`: the scheme, a space, and the key's fingerprint or place. */
-  by: z.string().optional(),
+  /** Empty for a co-signer, whose callbacks are not signed. */
+  scheme: z.string().default(''),
   body: z.string(),
   plaintext: z.string().optional(),
 });
 
-export type Sent = z.output<typeof sentShape> & { readonly scheme: string };
+export type Sent = z.output<typeof sentShape>;
 
 /** The recorded callback of an entry, or a sentence that says why it can't be read. */
 export function sentOf({ detail }: Pick<RecordedEntry, 'detail'>): Sent | string {
   const read = sentShape.safeParse(detail);
-  if (!read.success) return `its detail has no readable callback: ${read.error.issues[0]?.path.join('.')}`;
-  const { scheme, by = '' } = read.data;
-  return { ...read.data, scheme: scheme ?? by.split(' ')[0] ?? '' };
+  return read.success
+    ? read.data
+    : `its detail has no readable callback: ${read.error.issues[0]?.path.join('.')}`;
 }
 
 /** Throws USAGE if the instance has no such source, or the source does not take such a callback. */

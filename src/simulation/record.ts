@@ -51,7 +51,7 @@ const callbackDetail = z.object({
 export interface RecordedCallback {
   readonly callback: Callback;
   readonly scheme: string | undefined;
-  /** The group of the source at that time; undefined also for an entry of a version without groups. */
+  /** The group of the source at that time, if it had one. */
   readonly group: string | undefined;
   /** The recorded answers of plugins, by pluginQuestionKey. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;

@@ -38,7 +38,7 @@ export function assertUnfreeze({ reason }: Required<Pick<Unfreeze, 'reason'>>): 
 export interface FreezeDetail {
   readonly change: 'freeze' | 'unfreeze';
   readonly by: string;
-  /** Why freezes were lifted, if somebody said so. Earlier versions did not keep it. */
+  /** Why freezes were lifted, if somebody said so. */
   readonly reason?: string;
   readonly atMs: number;
   /** The freeze that was added, or the freezes that were lifted. */

@@ -26,7 +26,7 @@ export interface ArrivalFacts {
   readonly plaintext: string | undefined;
 }
 
-const FORMAT = 2;
+const FORMAT = 1;
 const BEGINNING = `[${FORMAT},`;
 /** Characters of a digest in base64url: 72 bits. */
 const DIGEST_LENGTH = 12;

@@ -279,11 +279,8 @@ export interface Control {
 export interface Freeze {
   /** `f7`: unique in the store, and never reused. */
   readonly id: string;
-  /**
-   * Who froze: an operator, or the services because data was lost. A freeze of kind `unknown` was made by a
-   * later version, and only such a version can lift it.
-   */
-  readonly kind: 'operator' | 'loss' | 'unknown';
+  /** Who froze: an operator, or the services because data was lost. */
+  readonly kind: 'operator' | 'loss';
   readonly reason: string;
   readonly by: string;
   readonly atMs: number;

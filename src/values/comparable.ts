@@ -11,11 +11,8 @@ const CAPITAL_BECH32 = /^[A-Z][A-Z0-9]{0,31}1[02-9AC-HJ-NP-Z]{38,}$/;
  * Unicode normal form C.
  */
 export function toComparable(text: string): string {
-  return foldCase(ASCII.test(text) ? text : text.normalize('NFC'));
-}
-
-function foldCase(text: string): string {
-  return HEX.test(text) || CAPITAL_BECH32.test(text) ? text.toLowerCase() : text;
+  const composed = ASCII.test(text) ? text : text.normalize('NFC');
+  return HEX.test(composed) || CAPITAL_BECH32.test(composed) ? composed.toLowerCase() : composed;
 }
 
 /**
@@ -24,14 +21,6 @@ function foldCase(text: string): string {
  */
 export function toComparableEntry(text: string): string {
   return text.includes(' ') ? text.split(' ').map(toComparable).join(' ') : toComparable(text);
-}
-
-/**
- * The forms in which a list in the store may hold an entry. Earlier versions added entries without Unicode
- * normalization.
- */
-export function storedEntries(text: string): readonly string[] {
-  return [...new Set([toComparableEntry(text), text.split(' ').map(foldCase).join(' ')])];
 }
 
 const PRINTABLE_ASCII = /^(?:[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)?$/;

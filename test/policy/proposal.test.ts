@@ -2,20 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 
-/** A proposal as it was written before there were `retryable` and `prices`. */
-const OLDER = {
+/** A proposal as the journal has it. */
+const WRITTEN = {
   revision: 'a'.repeat(64),
   approves: true,
-  results: [
-    {
-      policy: 'payments',
-      rule: 'window-limit#1',
-      mode: 'enforce',
-      verdict: 'claim',
-      because: 'room for 100',
-      values: { window: '24h' },
-    },
-  ],
+  results: [['payments', 'window-limit#1', 'claim', 'room for 100', { window: '24h' }]],
   claims: [
     {
       type: 'window',
@@ -35,15 +26,16 @@ const OLDER = {
       decides: true,
     },
   ],
+  retryable: false,
+  prices: 0,
   validFromMs: 0,
   validUntilMs: 9_007_199_254_740_991,
 };
 
-describe('a proposal of an entry that an earlier version wrote', () => {
-  it('is read: every refusal stood then, and no rule knew prices', () => {
-    expect(proposalFromJson(OLDER)).toMatchObject({
-      retryable: false,
-      prices: 0,
+describe('a proposal in the journal', () => {
+  it('is read, with the flags that are left out', () => {
+    expect(proposalFromJson(WRITTEN)).toMatchObject({
+      results: [{ policy: 'payments', rule: 'window-limit#1', mode: 'enforce', verdict: 'claim' }],
       claims: [
         { type: 'window', retryable: false, amount: parseAmount('100'), max: parseAmount('10000.5') },
         { type: 'list', retryable: false },
@@ -52,12 +44,15 @@ describe('a proposal of an entry that an earlier version wrote', () => {
   });
 
   it.each([
-    ['retryable that is no truth value', { ...OLDER, retryable: 'no' }],
-    ['prices that are no version', { ...OLDER, prices: '3' }],
-    ['prices of nothing', { ...OLDER, prices: null }],
-    ['a claim without a result', { ...OLDER, claims: [{ ...OLDER.claims[1], result: undefined }] }],
-    ['no approval', { ...OLDER, approves: undefined }],
-    ['something unknown', { ...OLDER, aged: true }],
+    ['retryable that is no truth value', { ...WRITTEN, retryable: 'no' }],
+    ['prices that are no version', { ...WRITTEN, prices: '3' }],
+    ['no word on whether it is retryable', { ...WRITTEN, retryable: undefined }],
+    ['no version of the prices', { ...WRITTEN, prices: undefined }],
+    ['a result as an object', { ...WRITTEN, results: [{ policy: 'payments', rule: 'window-limit#1' }] }],
+    ['prices of nothing', { ...WRITTEN, prices: null }],
+    ['a claim without a result', { ...WRITTEN, claims: [{ ...WRITTEN.claims[1], result: undefined }] }],
+    ['no approval', { ...WRITTEN, approves: undefined }],
+    ['something unknown', { ...WRITTEN, aged: true }],
   ])('is not read with %s', (_, detail) => {
     expect(() => proposalFromJson(detail)).toThrow('holds no proposal that can be read');
   });

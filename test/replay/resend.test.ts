@@ -158,10 +158,4 @@ describe('what can’t be sent again', () => {
     expect(() => expectSendable(source, sent, senderOf)).toThrow(said);
     expect(resend(source, sent, { senderOf, mapping: mappingOf(), nowMs: NOW_MS })).toContain(said);
   });
-
-  it('takes the scheme of an older entry from what it says of the key', () => {
-    const detail = { kind: 'payment', by: 'rsa-envelope SHA256:abc', body: '{}' };
-    expect(sentOf({ detail })).toMatchObject({ scheme: 'rsa-envelope' });
-    expect(sentOf({ detail: { ...detail, scheme: 'md5' } })).toMatchObject({ scheme: 'md5' });
-  });
 });

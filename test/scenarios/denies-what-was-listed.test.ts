@@ -63,25 +63,4 @@ describeOnBothStores('what `list add` put on a deny-list is denied', (host) => {
     expect(removed.out).toContain('2 removed');
     expect([await note(ENTRY), await memo('caf\u00e9 7')]).toEqual(['SUCCESS', 'SUCCESS']);
   });
-
-  it('also where an earlier version put it there, in the form that it had then', async () => {
-    const service = await host.start({ policies: POLICIES });
-    // As `list add` stored them before entries were in Unicode normal form C.
-    const add = ['Evil Bridge 0xdead', 'cafe\u0301 7'];
-    await service.store.changeList({
-      source: 'vault',
-      list: 'blocked',
-      add,
-      remove: [],
-      by: 'x',
-      message: '',
-    });
-    for (const text of [ENTRY, 'cafe\u0301 7']) {
-      const data = web3({ request_id: text.slice(0, 4), input_data: call('note(string)', text) });
-      expect(await service.cosign('/cosigner/web3', data)).toBe('FAILURE');
-    }
-    const { run } = placeIn(service.folder);
-    const removed = await run('list', 'remove', 'blocked', ENTRY, 'cafe\u0301 7', '--source', 'vault');
-    expect(removed.out).toContain('2 removed, 0 entries now');
-  });
 });

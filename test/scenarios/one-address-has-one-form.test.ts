@@ -97,7 +97,7 @@ describeOnBothStores('an address in another spelling is the same address', (host
     const end = rule.includes('symbol') ? ' TON' : '';
     for (const added of [...TON, '0:CA6E321C7CCE9ECEDF0A8CA2492EC8592494AA5FB5CE0387DFF96EF6AF982A3E']) {
       const change = { source: 'vault', list: 'named', by: 'ada', message: '' };
-      // As an earlier version stored it, which knew no spellings.
+      // As it is stored before a policy names the list.
       await service.store.changeList({ ...change, add: [`${added}${end}`], remove: [] });
       expect([added, ...(await everyTon((to) => send(service, to)))]).toEqual([
         added,
@@ -147,7 +147,7 @@ describeOnBothStores('an address in another spelling is the same address', (host
     ];
     const service = await host.start({ policies: policies(rules.join('\n')) });
     const change = { source: 'vault', list: 'known', by: 'ada', message: '' };
-    // As an earlier version stored it, which knew no spellings.
+    // As it is stored before a policy names the list.
     await service.store.changeList({ ...change, add: [TON[1]], remove: [] });
     expect(await everyTon((to) => send(service, to))).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE']);
     expect(await send(service, OTHER_TON)).toBe('FAILURE');

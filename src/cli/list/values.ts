@@ -41,8 +41,7 @@ export function addedValues(
 }
 
 /**
- * The values to remove from a list, in all of their spellings and in the form that earlier versions stored.
- * Throws USAGE or LIST_INVALID, naming the invalid values.
+ * The values to remove from a list, as they are written and in all of their spellings. Throws USAGE or LIST_INVALID, naming the invalid values.
  */
 export function removedValues(call: Call, read: ReadValue = readAnything): GivenValues {
   return givenValues(call, eachOf(writtenValues(call), (value) => removedTexts(value, read)).flat());

@@ -214,15 +214,7 @@ const JOINED = ' (this id also covers an earlier freeze; see the journal)';
 const isFromOperator = ({ kind }: Freeze): boolean => kind === 'operator';
 const rowIdOf = (id: string): number => Number(id.slice(1));
 
-const freezeRows = z.array(
-  z.tuple([
-    z.int(),
-    z.enum(['operator', 'loss', 'unknown']).catch('unknown'),
-    z.string(),
-    z.string(),
-    z.int(),
-  ]),
-);
+const freezeRows = z.array(z.tuple([z.int(), z.enum(['operator', 'loss']), z.string(), z.string(), z.int()]));
 const liftedRows = z.array(z.tuple([z.int(), z.string(), z.int()]));
 
 function controlOf(row: Row): Control {

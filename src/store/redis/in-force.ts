@@ -221,7 +221,7 @@ export function controlOf({ current }: Pick<StoreState, 'current'>): Control {
   };
 }
 
-const kind = z.enum(['operator', 'loss', 'unknown']).catch('unknown');
+const kind = z.enum(['operator', 'loss']);
 export const freezeRow = z
   .tuple([text, kind, text, text, digits])
   .transform(([id, of, reason, by, atMs]): Freeze => ({ id, kind: of, reason, by, atMs }));

@@ -35,31 +35,21 @@ if ARGV[10] ~= '' then
   end
 end
 
-local copy_epoch = copy[5]
--- A copy that a version without epochs wrote gets the epoch.
-if not copy_epoch and copy[1] and tonumber(copy[1]) <= tonumber(ARGV[1]) then copy_epoch = epoch end
-
 local function write()
   redis.call('HSET', KEYS[1], 'sequence', ARGV[1], 'revision', ARGV[2], 'frozen', ARGV[3], 'prices', ARGV[4])
 end
 
-local lost = loss_in(copy_epoch, epoch, copy[6], mark)
+local lost = loss_in(copy[5], epoch, copy[6], mark)
 if lost then
-  local frozen = ARGV[3] ~= ''
-  if frozen then write() end
-  -- Without an epoch, the next update would take this for a copy of a version without epochs.
-  if not copy_epoch and (copy[1] or frozen) then redis.call('HSET', KEYS[1], 'epoch', 'lost') end
+  if ARGV[3] ~= '' then write() end
   return lost
 end
 
 if copy[1] and tonumber(copy[1]) >= tonumber(ARGV[1]) then
-  local incomplete = copy_epoch ~= copy[5]
   for index = 1, 4 do
-    if copy[index] and copy[index] ~= ARGV[index] then return copy[1] end
-    incomplete = incomplete or not copy[index]
+    if copy[index] ~= ARGV[index] then return copy[1] end
   end
-  if not incomplete then return '0' end
+  return '0'
 end
 write()
-if epoch ~= '' then redis.call('HSET', KEYS[1], 'epoch', epoch) end
 return '0'
