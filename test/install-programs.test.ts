@@ -8,14 +8,19 @@ import { textOf } from './deploy/documents.ts';
 const INSTALLER = join(import.meta.dirname, 'install-programs.ts');
 
 /**
- * A machine of which only this is known: programs by name, each the text of a shell script. It has a browser,
- * unless `programs` has an empty text for it.
+ * A machine of which only this is known: programs by name, each the text of a shell script. It has a browser
+ * and promtool, unless `programs` has an empty text for them.
  */
 function machine(programs: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-path-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const program of ['/usr/bin/env', '/bin/sh']) symlinkSync(program, join(folder, basename(program)));
-  const scripts = { sudo: 'shift; exec "$@"', chromium: chromium('156.0.8078.73'), ...programs };
+  const scripts = {
+    sudo: 'shift; exec "$@"',
+    chromium: chromium('156.0.8078.73'),
+    promtool: `echo 'promtool, version 2.42.0+ds (branch: debian/sid)'`,
+    ...programs,
+  };
   for (const [name, script] of Object.entries(scripts))
     if (script !== '') writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
   return folder;
@@ -87,6 +92,16 @@ it('a browser is installed too, unless one of another name is there', () => {
     status: 0,
     stderr: '',
   });
+});
+
+it('promtool is installed too, with the prometheus package', () => {
+  const path = machine({ 'redis-server': redis('7.2.4'), promtool: '' });
+  const made = join(path, 'promtool');
+  const script = `echo '#!/bin/sh' > ${made}; echo "echo promtool, version 3.5.0" >> ${made}; /bin/chmod 755 ${made}`;
+  writeFileSync(join(path, 'apt-get'), `#!/bin/sh\n${aptThat(script)}\n`, { mode: 0o755 });
+  const { status, stderr } = install(path);
+  expect({ status, stderr }).toMatchObject({ status: 0 });
+  expect(stderr).toMatch(/there is no promtool: .*install --yes --no-install-recommends prometheus\n$/);
 });
 
 it('an old browser is refused by its version', () => {

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
 /*
- * Runs before the tests (`pretest`): they start Redis servers of their own, and a browser. Installs what is
- * missing, where that can be done without a question, by apt-get or brew. Otherwise it prints the command that
- * does, and ends with 1.
+ * Runs before the tests (`pretest`): they start Redis servers of their own, a browser, and promtool. Installs
+ * what is missing, where that can be done without a question, by apt-get or brew. Otherwise it prints the
+ * command that does, and ends with 1.
  */
 
 /** A program that the tests start. */
@@ -39,6 +39,15 @@ const PROGRAMS: readonly Program[] = [
     version: /\b(?:Chromium|Chrome) ([\d.]+)/,
     apt: ['--no-install-recommends', 'chromium', 'fonts-dejavu-core'],
     brew: ['--cask', 'chromium'],
+  },
+  {
+    names: ['promtool'],
+    use: 'ask Prometheus which alerts fire',
+    title: 'Prometheus',
+    leastVersion: 2,
+    version: /\bversion ([\d.]+)/,
+    apt: ['--no-install-recommends', 'prometheus'],
+    brew: ['prometheus'],
   },
 ];
 

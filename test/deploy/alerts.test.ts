@@ -1,4 +1,4 @@
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,47 +7,64 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { type AlertCase, alertCases } from './alert-cases.ts';
-import { ALERTS_FILE, type AlertRule, type Firing, alertRules, firing } from './alert-rules.ts';
+import { ALERTS_FILE, type AlertRule, alertRules } from './alert-rules.ts';
 import { ROOT, textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
-import { durationMs, evaluate, readSeries } from './promql-evaluate.ts';
 
 const AT = '30m';
 const STEP = '1m';
 
-function firedBy(rule: AlertRule, { series, at = AT, step = STEP }: AlertCase): readonly Firing[] {
-  const stepMs = durationMs(step);
-  const read = Object.entries(series).map(([name, values]) => readSeries(name, values, stepMs));
-  return firing(rule, read, { atMs: durationMs(at), stepMs });
+type Labels = Readonly<Record<string, string>>;
+
+/** What Prometheus is asked about a rule: series, and the labels of what fires over them. */
+interface Question extends AlertCase {
+  readonly rule: AlertRule;
+  readonly fires: readonly Labels[];
 }
 
-describe.each(alertRules.map((rule) => [rule.alert, rule] as const))('the alert %s', (alert, rule) => {
-  const { fires = [], silent = [] } = alertCases[alert] ?? {};
+const questions: readonly Question[] = alertRules.flatMap((rule) => {
+  const { fires = [], silent = [] } = alertCases[rule.alert] ?? {};
+  return [
+    ...fires.map((given) => ({ ...given, rule, fires: [given.labels ?? {}] })),
+    ...silent.map((given) => ({ ...given, rule, fires: [] })),
+  ];
+});
 
-  it('has series over which it fires, and others over which it does not (test/deploy/alert-cases.ts)', () => {
+describe('the alerts of deploy/prometheus', () => {
+  it.each(alertRules)('$alert has series over which it fires, and others over which it does not', (rule) => {
+    const { fires = [], silent = [] } = alertCases[rule.alert] ?? {};
     expect([fires.length > 0, silent.length > 0]).toEqual([true, true]);
   });
 
-  it.each(fires)('fires over $series', (given) => {
-    const labels = { alertname: alert, ...rule.labels, ...given.labels };
-    expect(firedBy(rule, given).map((fired) => fired.labels)).toEqual([labels]);
+  it('no series stand in test/deploy/alert-cases.ts for an alert that is not', () => {
+    expect(Object.keys(alertCases).sort()).toEqual(alertRules.map(({ alert }) => alert).sort());
   });
 
-  it.each(silent)('is silent over $series', (given) => {
-    expect(firedBy(rule, given)).toEqual([]);
+  it('fire and are silent over those series, by Prometheus itself', async () => {
+    expect(await askPrometheus(questions)).not.toContain('FAILED');
   });
 
-  it('names nothing in its words that it does not say', () => {
-    for (const given of fires) {
-      for (const { annotations } of firedBy(rule, given)) {
-        expect(Object.values(annotations).join(' ')).not.toMatch(/\{\{|\}\}| {2}|\( ?\)/);
-      }
-    }
-  });
-});
+  it.each(questions.filter(({ fires }) => fires.length > 0))(
+    '$rule.alert names nothing in its words that it does not say, over $series',
+    ({ rule, fires: [labels = {}] }) => {
+      expect(Object.values(filled(rule.annotations, labels)).join(' ')).not.toMatch(/\{\{|\}\}| {2}|\( ?\)/);
+    },
+  );
 
-it('no series stand there for an alert that is not', () => {
-  expect(Object.keys(alertCases).sort()).toEqual(alertRules.map(({ alert }) => alert).sort());
+  it.each<[string, (question: Question) => Partial<Question>]>([
+    ['that does not fire', () => ({ series: {} })],
+    ['that fires and should not', () => ({ fires: [] })],
+    ['with another label', ({ fires }) => ({ fires: fires.map((labels) => ({ ...labels, code: 'OTHER' })) })],
+  ])('promtool refuses an alert %s', async (_, change) => {
+    const question = questions.find(({ fires }) => fires.length > 0);
+    if (question === undefined) throw new Error('no alert fires');
+    await expect(askPrometheus([question, { ...question, ...change(question) }])).rejects.toThrow('FAILED');
+  });
+
+  it('are a file that Prometheus reads', async () => {
+    const said = await promtool('check', 'rules', join(ROOT, ALERTS_FILE));
+    expect(said).toContain(`SUCCESS: ${alertRules.length} rules found`);
+  });
 });
 
 describe('the jobs of deploy/prometheus/scrape.yaml', () => {
@@ -63,13 +80,18 @@ describe('the jobs of deploy/prometheus/scrape.yaml', () => {
     })
     .parse(parse(textOf('deploy/prometheus/scrape.yaml'))).scrape_configs;
 
-  it('have names by which a replica is missed that never answered', () => {
+  it('have names by which a replica is missed that never answered', async () => {
     expect(jobs.length).toBeGreaterThan(1);
     const down = alertRules.filter(({ alert }) => alert === 'CountersignReplicaDown');
-    for (const { job_name: job } of jobs) {
-      const series = { [`up{job="${job}", instance="a"}`]: '0x40' };
-      expect(down.flatMap((rule) => firedBy(rule, { series }))).toHaveLength(1);
-    }
+    expect(down).toHaveLength(1);
+    const asked = jobs.flatMap(({ job_name: job }) =>
+      down.map((rule) => ({
+        rule,
+        series: { [`up{job="${job}", instance="a"}`]: '0x40' },
+        fires: [{ job, instance: 'a' }],
+      })),
+    );
+    expect(await askPrometheus(asked)).toContain('SUCCESS');
   });
 
   it('name the service and the ports of deploy/kubernetes and compose.yaml', () => {
@@ -86,173 +108,57 @@ describe('the jobs of deploy/prometheus/scrape.yaml', () => {
   });
 });
 
-/** What Prometheus computes for these, by its own documentation and tests. */
-describe('the evaluator of these tests', () => {
-  const at = (
-    expression: string,
-    ...series: readonly [string, string][]
-  ): readonly (readonly [string, number])[] =>
-    evaluate(
-      expression,
-      series.map(([name, values]) => readSeries(name, values, 60_000)),
-      600_000,
-    ).map(({ labels, value }) => [Object.values(labels).join(' '), value] as const);
-
-  it.each<[string, readonly [string, string][], readonly (readonly [string, number])[]]>([
-    ['a', [['a{x="1"}', '1x20']], [['a 1', 1]]],
-    ['a', [['a', '1x4']], []],
-    ['a offset 5m', [['a', '0+1x20']], [['a', 5]]],
-    ['increase(a[5m])', [['a', '0+1x20']], [['', 5]]],
-    ['increase(a[5m])', [['a', '0x6 0+1x20']], [['', 3]]],
-    ['increase(a[5m])', [['a', '_x10 1x20']], []],
-    ['rate(a[10m])', [['a', '0+60x20']], [['', 1]]],
-    ['changes(a[10m])', [['a', '1x3 2x3 1x3 1x9']], [['', 2]]],
-    ['max_over_time(a[10m])', [['a', '9x3 1x20']], [['', 9]]],
-    [
-      'max(a) - min(a)',
-      [
-        ['a{x="1"}', '3x20'],
-        ['a{x="2"}', '1x20'],
-      ],
-      [['', 2]],
-    ],
-    [
-      'sum by (x) (a)',
-      [
-        ['a{x="1", y="1"}', '3x20'],
-        ['a{x="1", y="2"}', '1x20'],
-      ],
-      [['1', 4]],
-    ],
-    [
-      'a > 2 or b',
-      [
-        ['a{x="1"}', '1x20'],
-        ['b{x="1"}', '5x20'],
-      ],
-      [['b 1', 5]],
-    ],
-    [
-      'a unless b',
-      [
-        ['a{x="1"}', '1x20'],
-        ['b{x="1"}', '0x20'],
-      ],
-      [],
-    ],
-    [
-      'a and on (x) b',
-      [
-        ['a{x="1", y="1"}', '1x20'],
-        ['b{x="1", y="2"}', '0x20'],
-      ],
-      [['a 1 1', 1]],
-    ],
-    [
-      'a unless b offset 5m',
-      [
-        ['a', '1x20'],
-        ['b', '_x7 1x20'],
-      ],
-      [['a', 1]],
-    ],
-    ['a < 2 * 3', [['a', '5x20']], [['a', 5]]],
-    ['time() - a', [['a', '100x20']], [['', 500]]],
-    ['absent(a)', [], [['', 1]]],
-    ['absent(a)', [['a', '0x20']], []],
-    [
-      'a{x=~"1|2", y!="3"}',
-      [
-        ['a{x="1"}', '1x20'],
-        ['a{x="12"}', '2x20'],
-        ['a{x="2", y="3"}', '3x20'],
-      ],
-      [['a 1', 1]],
-    ],
-    [
-      'histogram_quantile(0.5, a)',
-      [
-        ['a{le="1"}', '2x20'],
-        ['a{le="2"}', '4x20'],
-        ['a{le="+Inf"}', '4x20'],
-      ],
-      [['', 1]],
-    ],
-    [
-      'histogram_quantile(0.99, a)',
-      [
-        ['a{le="1"}', '2x20'],
-        ['a{le="+Inf"}', '4x20'],
-      ],
-      [['', 1]],
-    ],
-  ])('%s over %j', (expression, series, expected) => {
-    const found = at(expression, ...series);
-    expect(found.map(([labels]) => labels)).toEqual(expected.map(([labels]) => labels));
-    found.forEach(([, value], index) => expect(value).toBeCloseTo(expected[index]?.[1] ?? NaN, 6));
+/**
+ * Rejects with what promtool says where an alert fires otherwise. Each alert is in a file of its own, because
+ * promtool computes all the rules of a file at each step.
+ */
+async function askPrometheus(asked: readonly Question[]): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-promtool-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const groups = Map.groupBy(asked, ({ rule, step = STEP }) => `${rule.alert}-${step}.yaml`);
+  const files = [...groups].flatMap(([name, [first, ...more]]) => {
+    if (first === undefined) return [];
+    const rules = join(folder, `rules-${name}`);
+    writeFileSync(rules, stringify({ groups: [{ name: 'asked', rules: [first.rule] }] }));
+    const file = join(folder, name);
+    writeFileSync(file, stringify(promtoolTests(rules, [first, ...more])));
+    return [file];
   });
-
-  it.each([
-    'a % b',
-    'topk(1, a)',
-    'a * on (x) group_left b',
-    'avg(a)',
-    'irate(a[5m])',
-    'sum without (x) (a)',
-  ])('does not guess at what it does not know: %s', (expression) => {
-    expect(() => evaluate(expression, [], 0)).toThrow('does not know');
-  });
-});
-
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-
-describe('Prometheus itself', () => {
-  it.skipIf(!hasPromtool)(
-    'says the same over all these series (skipped where there is no `promtool`; Debian: apt-get install prometheus)',
-    { timeout: 240_000 },
-    async () => {
-      const folder = mkdtempSync(join(tmpdir(), 'countersign-promtool-'));
-      onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      for (const step of [STEP, '1h']) {
-        const file = join(folder, `${step}.yaml`);
-        writeFileSync(file, stringify(promtoolTests(step)));
-        expect(await promtool('test', 'rules', file)).toContain('SUCCESS');
-      }
-    },
-  );
-});
-
-/** What it says. Rejects with that if it does not end well. */
-async function promtool(...args: readonly string[]): Promise<string> {
-  return (await promisify(execFile)('promtool', [...args])).stdout;
+  return promtool('test', 'rules', ...files);
 }
 
-/** Of all cases with this step. */
-function promtoolTests(wanted: string): object {
-  const cases = alertRules.flatMap((rule) => {
-    const { fires = [], silent = [] } = alertCases[rule.alert] ?? {};
-    return [...fires, ...silent].map((given) => ({ rule, given }));
-  });
+async function promtool(...args: readonly string[]): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)('promtool', [...args]);
+  return stdout + stderr;
+}
+
+function promtoolTests(rules: string, asked: readonly Question[]): object {
   return {
-    rule_files: [join(ROOT, ALERTS_FILE)],
-    evaluation_interval: wanted,
-    tests: cases
-      .filter(({ given: { step = STEP } }) => step === wanted)
-      .map(({ rule, given }) => ({
-        interval: wanted,
-        input_series: Object.entries(given.series).map(([series, values]) => ({ series, values })),
-        alert_rule_test: [
-          {
-            eval_time: given.at ?? AT,
-            alertname: rule.alert,
-            exp_alerts: firedBy(rule, given).map(
-              ({ labels: { alertname: _name, ...labels }, annotations }) => ({
-                exp_labels: labels,
-                exp_annotations: annotations,
-              }),
-            ),
-          },
-        ],
-      })),
+    rule_files: [rules],
+    evaluation_interval: asked[0]?.step ?? STEP,
+    tests: asked.map(({ rule, series, at = AT, step = STEP, fires }) => ({
+      interval: step,
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      alert_rule_test: [
+        {
+          eval_time: at,
+          alertname: rule.alert,
+          exp_alerts: fires.map((labels) => ({
+            exp_labels: { ...labels, ...rule.labels },
+            exp_annotations: filled(rule.annotations, labels),
+          })),
+        },
+      ],
+    })),
   };
+}
+
+/** Labels are all that the texts name. */
+function filled(texts: Labels, labels: Labels): Labels {
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [
+      name,
+      text.replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_all, label: string) => labels[label] ?? ''),
+    ]),
+  );
 }
