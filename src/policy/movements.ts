@@ -78,30 +78,6 @@ export function uncountedMethods(
   return [...new Set(found)];
 }
 
-/**
- * The methods that a rule names and that can't be read, or not with as many bytes behind the arguments, as
- * `METHOD of CONTRACT`. `allowed` are the calls that can be read.
- */
-export function unreadMethods(
-  { networks, entries }: AllowedTransactions,
-  allowed: readonly AllowedTransactions[],
-  assets: AssetTable,
-): readonly string[] {
-  const found = [...networks].flatMap((network) => {
-    const { reading } = readNetwork(network, allowed, assets);
-    return [...entries].flatMap(([contract, bySelector]) =>
-      [...bySelector].flatMap(([selector, [first, ...others]]) => {
-        if (first === undefined) return [];
-        const read = reading.methodOf(contract, selector);
-        const trailingMax = Math.max(...[first, ...others].map((entry) => entry.trailingMax));
-        const isRead = 'method' in read && read.trailingMax >= trailingMax;
-        return isRead ? [] : [`${first.method.signature} of ${contract}`];
-      }),
-    );
-  });
-  return [...new Set(found)];
-}
-
 /** The callback as the rules of a policy see it. */
 export function withMovements(callback: Callback, reader: MovementReader | undefined): Callback {
   return reader === undefined || callback.kind !== 'web3'

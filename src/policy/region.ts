@@ -128,7 +128,7 @@ function intersectRegions(one: Region, other: Region): readonly Region[] {
   return [both];
 }
 
-export function intersect(one: ValueSet, other: ValueSet): ValueSet {
+function intersect(one: ValueSet, other: ValueSet): ValueSet {
   if ('ranges' in one) {
     if (!('ranges' in other)) return one;
     const ranges = one.ranges.flatMap(([from, to]) =>
@@ -148,7 +148,7 @@ export function intersect(one: ValueSet, other: ValueSet): ValueSet {
   };
 }
 
-export function complement(values: ValueSet): ValueSet {
+function complement(values: ValueSet): ValueSet {
   if (!('ranges' in values)) return { ...values, others: !values.others };
   const { ranges, top } = values;
   const starts = [0n, ...ranges.map(([, to]) => to + 1n)];
@@ -157,7 +157,7 @@ export function complement(values: ValueSet): ValueSet {
   return { ranges: between.filter(([from, to]) => from <= to), top };
 }
 
-export function isEmpty(values: ValueSet): boolean {
+function isEmpty(values: ValueSet): boolean {
   return 'ranges' in values ? values.ranges.length === 0 : values.texts.size === 0 && !values.others;
 }
 
@@ -167,10 +167,16 @@ export function allowsText(region: Region, member: string, text: string): boolea
   return values === undefined || 'ranges' in values || values.texts.has(text) !== values.others;
 }
 
-/** The numbers in a region: its amounts, or its values. */
-export function numbersIn(region: Region, property: string): NumberSet {
-  const values = region.get(property);
-  return values !== undefined && 'ranges' in values ? values : amounts(0n);
+/** The numbers of `all` that are not among `some`. */
+export function restOf(some: NumberSet, all: NumberSet): readonly Range[] {
+  const rest = intersect(complement(some), all);
+  return 'ranges' in rest ? rest.ranges : [];
+}
+
+/** The amounts in a region. */
+export function amountsIn(region: Region): readonly Range[] {
+  const values = region.get('amount');
+  return values !== undefined && 'ranges' in values ? values.ranges : amounts(0n).ranges;
 }
 
 /** A range in words: `of exactly 1000`, `above 100 and below 1000`, `from 5`. */

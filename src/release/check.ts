@@ -24,7 +24,7 @@ export function compileForPush(
   return faults.length === 0 ? compiled : { ok: false, faults };
 }
 
-/** What is valid, but hardly meant: gaps and overlaps, a sentence each. */
+/** What is valid, but hardly meant: a sentence each. */
 export const releaseWarnings = (release: Release): readonly string[] =>
   [...release.warnings, ...coverageWarnings(release), ...movementWarnings(release)].map(formatFault);
 

@@ -11,8 +11,8 @@ import { counted } from '../print.ts';
 export const policyValidate: CommandRow = {
   path: 'policy validate',
   summary:
-    'Check policy files and their test files. List every fault with its place and fix. Warn of gaps and ' +
-    'overlaps that can be proven.',
+    'Check policy files and their test files. List every fault with its place and fix. Warn of ' +
+    'callbacks that no policy covers.',
   example: 'policy validate\npolicy validate config/policies/payments.yaml',
   define: (command) =>
     command.argument(

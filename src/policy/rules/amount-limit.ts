@@ -14,7 +14,6 @@ import {
   checkMovedAssets,
   isTable,
   warnOfUnusedSymbols,
-  warnOfZero,
 } from './parameter.ts';
 import { type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
 
@@ -99,7 +98,6 @@ rules:
   compile: ({ min, max, by, approvals }, context) => {
     checkMovedAssets(by !== undefined, context);
     checkApprovals(approvals, context);
-    warnOfZero(max, 'max', context);
     warnOfUnusedSymbols({ min, max }, context);
     const none = () => undefined;
     const bounds = {

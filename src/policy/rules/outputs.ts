@@ -9,7 +9,6 @@ import {
   checkByAsset,
   formatMember,
   warnOfUnusedSymbols,
-  warnOfZero,
   wholeNumberText,
 } from './parameter.ts';
 import { ADDRESS_NOTE, type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
@@ -101,7 +100,6 @@ rules:
         expect: { verdict: FAILURE, rule: outputs#1, because: LTC is not in the table }
 `,
   compile: ({ max, maxEach }, context) => {
-    warnOfZero(maxEach, 'maxEach', context);
     warnOfUnusedSymbols({ maxEach }, context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);
     return {

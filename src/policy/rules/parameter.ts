@@ -119,20 +119,6 @@ export function boundLookup(bound: AmountBound): (symbol: string) => Bound | und
   return (symbol) => bounds.get(symbol);
 }
 
-/**
- * Warns of a maximum of zero. It refuses every payment and withdrawal, since their amounts are above zero.
- * Web3 transactions may have the amount zero.
- */
-export function warnOfZero(max: AmountBound | undefined, name: string, context: RuleContext): void {
-  if (context.callback === 'web3' || max === undefined) return;
-  const refusesAll = 'is 0, and the amounts of callbacks are above zero, so it refuses every';
-  const fix = (of: string): string => `write a greater maximum, or leave ${of} out`;
-  if (max === 0n) context.warn([name], `${name} ${refusesAll} callback`, fix('the rule'));
-  for (const [symbol] of isTable(max) ? [...max].filter(([, amount]) => amount === 0n) : []) {
-    context.warn([name, symbol], `${name} of ${symbol} ${refusesAll} callback of ${symbol}`, fix(symbol));
-  }
-}
-
 /** Judges the approvals of a transaction alone. The rule calls {@link checkApprovals}. */
 export const approvalsOnly = z
   .literal('only', { error: 'only, or leave it out' })

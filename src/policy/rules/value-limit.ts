@@ -12,7 +12,6 @@ import {
   checkApprovals,
   toBound,
   durationText,
-  warnOfZero,
 } from './parameter.ts';
 import { type Priced, priceOf, valueAt } from './price.ts';
 import { type RuleOutcome, type Validity, allOf, bothValid, defineRule, pass, refuse } from './rule.ts';
@@ -129,7 +128,6 @@ rules:
 `,
   compile: ({ max: greatest, maxAge, per, window, zone, across, counter: name, approvals }, context) => {
     checkApprovals(approvals, context);
-    warnOfZero(greatest, 'max', context);
     const limit = { max: toBound(greatest), maxAge, approvals, isPerAsset: per?.includes('symbol') === true };
     const declared = {
       maxPriceAge: maxAge,

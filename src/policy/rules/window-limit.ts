@@ -11,7 +11,6 @@ import {
   checkByAsset,
   onlySymbol,
   warnOfUnusedSymbols,
-  warnOfZero,
 } from './parameter.ts';
 import { type RuleContext, allOf, defineRule, pass, refuse } from './rule.ts';
 
@@ -97,7 +96,6 @@ rules:
   compile: ({ per, window, zone, across, counter: name, max, by, approvals }, context) => {
     checkApprovals(approvals, context);
     if (by === undefined) checkOneCoin(per, context);
-    warnOfZero(max, 'max', context);
     warnOfUnusedSymbols({ max }, context);
     const maxFor = boundLookup(max);
     const of = approvals && 'approvals';
