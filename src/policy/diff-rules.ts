@@ -3,13 +3,17 @@ import { GROUPS } from './document.ts';
 import { ruleNamed } from './rules/registry.ts';
 import {
   type Direction,
+  type DirectionOf,
   type JsonObject,
   type ValueChange,
   definedIn,
   diffItems,
+  diffValues,
   directionOfBound,
   isSame,
   magnitude,
+  mayLoosen,
+  noDirection,
 } from './value-changes.ts';
 
 /** A rule in the document of a release. */
@@ -69,10 +73,6 @@ export type RuleChange =
       readonly newCount?: (NewCount & { readonly direction: Direction }) | undefined;
     };
 
-/** Whether a change may approve what was refused before. */
-export const mayLoosen = (direction: Direction): boolean =>
-  direction !== undefined && direction !== 'stricter';
-
 /** Whether a change of a rule may approve what was refused before. */
 export function ruleLoosens(change: RuleChange): boolean {
   if (change.change !== 'changed') return mayLoosen(change.direction);
@@ -83,12 +83,13 @@ export function ruleLoosens(change: RuleChange): boolean {
 /**
  * The changes of the rules of a policy, with or without `movements`: first the rules in `after`, in their
  * order, then the removed rules. Rules are matched by kind and similarity. A change of their order alone
- * changes no verdict, only which reason comes first.
+ * changes no verdict, only which reason comes first. `covers`: whether the policy covers each callback that it
+ * applies to, before and after.
  */
 export function diffRules(
   before: readonly WrittenRule[],
   after: readonly WrittenRule[],
-  hasMovements: boolean,
+  { hasMovements, covers }: { readonly hasMovements: boolean; readonly covers: boolean },
 ): readonly RuleChange[] {
   const counterparts = matchRules(before, after);
   const keptRules = new Set(counterparts.values());
@@ -96,8 +97,6 @@ export function diffRules(
   const newOrder = after.filter((rule) => counterparts.has(rule));
   // Where a policy begins or ceases to enforce, the policy has the direction, and not its rules.
   const policy = { isEnforced: enforces(before) && enforces(after), hasMovements };
-  // If all rules have conditions, a rule more may be the first that covers a callback.
-  const isProven = before.some(coversWhatItPasses) && after.some(coversWhatItPasses);
   const changes = after.map((rule): RuleChange | undefined => {
     const was = counterparts.get(rule);
     if (was === undefined) return addedOrRemoved('added', rule, policy);
@@ -108,21 +107,8 @@ export function diffRules(
     ...changes.filter((change) => change !== undefined),
     ...removed.map((rule) => addedOrRemoved('removed', rule, policy)),
   ];
-  return isProven ? all : all.map(withUnclearDirection);
-}
-
-/** Whether it covers each callback that it passes, out of those that its policy applies to. */
-function coversWhatItPasses(rule: WrittenRule): boolean {
-  const { kind, mode, parameters } = rule;
-  if (mode !== 'enforce' || parameters['when'] !== undefined) return false;
-  return kind === 'all' ? entriesOf(rule).some(coversWhatItPasses) : coversAsAlternative(rule);
-}
-
-/** An alternative is taken only if its conditions are met, and `all` only if one of its rules covers. */
-function coversAsAlternative(rule: WrittenRule): boolean {
-  if (rule.kind === 'any') return entriesOf(rule).every(coversAsAlternative);
-  const known = ruleNamed(rule.kind);
-  return rule.kind === 'all' || (known !== undefined && known.covers !== false);
+  // If all rules have conditions, a rule more may be the first that covers a callback.
+  return covers ? all : all.map(withUnclearDirection);
 }
 
 /** Whether it, or a rule in it, may name calls. Nothing is known of the rules of another version. */
@@ -190,7 +176,11 @@ function changedRule(
 ): RuleChange | undefined {
   const { isEnforced } = policy;
   const decides = isEnforced && was.mode === 'enforce' && rule.mode === 'enforce';
-  const parameters = diffParameters(was, rule, decides);
+  const parameters = diffValues(
+    was.parameters,
+    rule.parameters,
+    decides ? directionOfParameters(was, rule) : noDirection,
+  );
   const enforced = rule.mode === 'enforce' ? rule : was;
   const direction = directionOfRule(rule.mode === 'enforce' ? 'stricter' : 'looser', enforced, policy);
   const mode =
@@ -212,25 +202,6 @@ function changedRule(
     parameters,
     ...(newCount && { newCount }),
   };
-}
-
-/** The changes of the parameters: those that the rule compares itself, and then the others. */
-function diffParameters(was: WrittenRule, rule: WrittenRule, decides: boolean): readonly ValueChange[] {
-  const compared = Object.entries(ruleNamed(rule.kind)?.changesOf ?? {});
-  const withoutCompared = ({ parameters }: WrittenRule): JsonObject =>
-    Object.fromEntries(
-      Object.entries(parameters).filter(([name]) => !compared.some(([each]) => each === name)),
-    );
-  const own = compared.flatMap(([name, changesOf]) => {
-    const [before, after] = [was.parameters[name], rule.parameters[name]];
-    return isSame(before, after) ? [] : changesOf(before, after);
-  });
-  const others = diffValues(
-    withoutCompared(was),
-    withoutCompared(rule),
-    decides ? directionOfParameters(was, rule) : noDirection,
-  );
-  return [...(decides ? own : own.map((change) => ({ ...change, direction: undefined }))), ...others];
 }
 
 /**
@@ -293,34 +264,6 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
       ...(when === undefined ? {} : { when }),
     },
   };
-}
-
-/** The direction of a changed value, by its path (`max.BTC`). */
-export type DirectionOf = (path: string, before: Json | undefined, after: Json | undefined) => Direction;
-
-/** For values on which no verdict depends. */
-export const noDirection: DirectionOf = () => undefined;
-
-/** The changes of named values, by name. */
-export function diffValues(
-  before: JsonObject,
-  after: JsonObject,
-  directionOf: DirectionOf,
-  parents: readonly string[] = [],
-): readonly ValueChange[] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return names.flatMap((last): readonly ValueChange[] => {
-    const [from, to] = [before[last], after[last]];
-    const path = [...parents, last];
-    if (isSame(from, to)) return [];
-    if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), directionOf, path);
-    const name = path.join('.');
-    const direction = directionOf(name, from, to);
-    const items = Array.isArray(from) || Array.isArray(to) ? diffItems(from, to) : undefined;
-    return items === undefined || items.added.length + items.removed.length === 0
-      ? [{ name, before: from, after: to, direction }]
-      : [{ name, ...items, direction }];
-  });
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { Kind } from '../callback/callback.ts';
 import type { Direction } from './value-changes.ts';
-import { MULTI_VALUED, SOURCE } from './members.ts';
+import { MULTI_VALUED } from './members.ts';
+import { type CompiledEntry, type CompiledPolicy, isDisjoint } from './release.ts';
 import type { When } from './when.ts';
 
 /** The callbacks that a policy judges. */
@@ -54,23 +55,6 @@ function contains(outer: Scope, inner: Scope): boolean {
   );
 }
 
-/** Members of which every callback has exactly one value. */
-const ALWAYS_PRESENT = [SOURCE, 'symbol'];
-
-/** Whether certainly no callback is one of both. One that lacks a member, or has several values, may be. */
-export function isDisjoint(
-  one: Pick<Scope, 'callback' | 'when'>,
-  other: Pick<Scope, 'callback' | 'when'>,
-): boolean {
-  return (
-    one.callback !== other.callback ||
-    ALWAYS_PRESENT.some((member) => {
-      const [texts, others] = [one.when.texts.get(member), other.when.texts.get(member)];
-      return texts !== undefined && others !== undefined && ![...others].some((text) => texts.has(text));
-    })
-  );
-}
-
 /** A policy refuses a callback if it names only some of the callback's values. So both must name the same. */
 function isSameMixture(one: Scope, other: Scope): boolean {
   const [texts, others] = [one.when.texts.get(MULTI_VALUED), other.when.texts.get(MULTI_VALUED)];
@@ -84,3 +68,24 @@ const readsSameAddresses = (one: Scope, other: Scope): boolean =>
 
 const isSubset = (inner: ReadonlySet<string> | undefined, outer: ReadonlySet<string>): boolean =>
   inner !== undefined && [...inner].every((text) => outer.has(text));
+
+/** Whether a policy covers each callback that it applies to. */
+export const coversAll = ({ entries }: CompiledPolicy): boolean => entries.some(coversWhatItPasses);
+
+/**
+ * Whether an entry of a policy covers each callback that it passes, out of those that the policy applies to.
+ */
+function coversWhatItPasses(entry: CompiledEntry): boolean {
+  const { when, mode } = entry;
+  if (mode !== 'enforce' || when.texts.size > 0 || when.conditions.length > 0) return false;
+  if (!('group' in entry)) return entry.covers;
+  return entry.group === 'any'
+    ? entry.entries.every(coversAsAlternative)
+    : entry.entries.some(coversWhatItPasses);
+}
+
+/** An alternative is taken only if its conditions are met, and `all` only if one of its rules covers. */
+function coversAsAlternative(entry: CompiledEntry): boolean {
+  if (!('group' in entry)) return entry.covers;
+  return entry.group === 'all' || entry.entries.every(coversAsAlternative);
+}

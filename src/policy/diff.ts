@@ -3,22 +3,27 @@ import { CountersignError, messageOf } from '../errors.ts';
 import { type Json, isObject } from '../values/canonical.ts';
 import { compileRelease } from './compile.ts';
 import {
-  type DirectionOf,
   type EarlierCount,
   type RuleChange,
   type WrittenRule,
   diffRules,
-  diffValues,
   directionOfValues,
   enforces,
-  mayLoosen,
-  noDirection,
   ruleLoosens,
   writtenRule,
 } from './diff-rules.ts';
-import { type Scope, directionOfScope } from './diff-scope.ts';
-import type { CompiledEntry, CompiledPolicy, CompiledRule } from './release.ts';
-import { type Direction, type JsonObject, type ValueChange, definedIn } from './value-changes.ts';
+import { type Scope, coversAll, directionOfScope } from './diff-scope.ts';
+import type { CompiledPolicy, CompiledRule } from './release.ts';
+import {
+  type Direction,
+  type DirectionOf,
+  type JsonObject,
+  type ValueChange,
+  definedIn,
+  diffValues,
+  mayLoosen,
+  noDirection,
+} from './value-changes.ts';
 
 /** The differences between two releases, in the terms of policy files. The order of files has no effect. */
 export interface ReleaseDiff {
@@ -229,7 +234,10 @@ function diffPolicy(
   );
   const when = diffValues(mapping(before['when']), mapping(after['when']), noDirection);
   const hasMovements = before['movements'] !== undefined || after['movements'] !== undefined;
-  const rules = diffRules(rulesBefore, rulesAfter, hasMovements);
+  const covers = [sides.before, sides.after].every((policies = []) =>
+    policies.some((each) => each.name === policy && coversAll(each)),
+  );
+  const rules = diffRules(rulesBefore, rulesAfter, { hasMovements, covers });
   if (members.length + when.length + rules.length === 0) return [];
   const judgesOthers =
     when.length > 0 ||
@@ -246,24 +254,6 @@ function scopeDirection(policy: string, { before, after }: Sides): Direction {
   return directionOfScope(was, is, { before: others, after: othersNow });
 }
 
-/**
- * Whether an entry of a policy covers each callback that it passes, out of those that the policy applies to.
- */
-function coversWhatItPasses(entry: CompiledEntry): boolean {
-  const { when, mode } = entry;
-  if (mode !== 'enforce' || when.texts.size > 0 || when.conditions.length > 0) return false;
-  if (!('group' in entry)) return entry.covers;
-  return entry.group === 'any'
-    ? entry.entries.every(coversAsAlternative)
-    : entry.entries.some(coversWhatItPasses);
-}
-
-/** An alternative is taken only if its conditions are met, and `all` only if one of its rules covers. */
-function coversAsAlternative(entry: CompiledEntry): boolean {
-  if (!('group' in entry)) return entry.covers;
-  return entry.group === 'all' || entry.entries.every(coversAsAlternative);
-}
-
 /** What the policy judges, and what each other policy judges. */
 function scopesIn(
   policies: readonly CompiledPolicy[],
@@ -271,7 +261,7 @@ function scopesIn(
 ): readonly [itself: Scope | undefined, others: readonly Scope[]] {
   const judging = policies
     .filter(({ rules }) => enforces(rules))
-    .map((policy) => ({ ...policy, covers: policy.entries.some(coversWhatItPasses) }));
+    .map((policy) => ({ ...policy, covers: coversAll(policy) }));
   return [judging.find((each) => each.name === name), judging.filter((each) => each.name !== name)];
 }
 

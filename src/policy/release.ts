@@ -116,6 +116,23 @@ export function appliesWherever(
 
 const SYMBOL = 'symbol';
 
+/** Members of which every callback has exactly one value. */
+const ALWAYS_PRESENT = [SOURCE, SYMBOL];
+
+/** Whether certainly no callback is one of both. One that lacks a member, or has several values, may be. */
+export function isDisjoint(
+  one: Pick<CompiledPolicy, 'callback' | 'when'>,
+  other: Pick<CompiledPolicy, 'callback' | 'when'>,
+): boolean {
+  return (
+    one.callback !== other.callback ||
+    ALWAYS_PRESENT.some((member) => {
+      const [texts, others] = [one.when.texts.get(member), other.when.texts.get(member)];
+      return texts !== undefined && others !== undefined && ![...others].some((text) => texts.has(text));
+    })
+  );
+}
+
 const mayMatch = ({ texts }: When, member: string, value: string): boolean =>
   texts.get(member)?.has(value) ?? true;
 

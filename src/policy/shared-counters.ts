@@ -1,6 +1,5 @@
-import { isDisjoint } from './diff-scope.ts';
 import { type PolicyFault, faultOfFile } from './fault.ts';
-import type { CompiledPolicy, CompiledRule } from './release.ts';
+import { type CompiledPolicy, type CompiledRule, isDisjoint } from './release.ts';
 import type { SharedCounter } from './rules/rule.ts';
 
 /** A rule that names its counter. */

@@ -1,5 +1,5 @@
 import { parseAmount } from '../values/amount.ts';
-import { type Json, canonicalJson } from '../values/canonical.ts';
+import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
 import { WINDOW_MAX_MS, durationMs } from './rules/parameter.ts';
 
 /** Values by name, as in the document of a release. */
@@ -18,9 +18,58 @@ export type Direction = 'stricter' | 'looser' | 'both' | 'unclear' | undefined;
  * the items that were added and removed, and ignores their order. Any other change has both values.
  */
 export type ValueChange = { readonly name: string; readonly direction: Direction } & (
-  | { readonly before: Json | undefined; readonly after: Json | undefined }
-  | { readonly added: readonly Json[]; readonly removed: readonly Json[] }
+  { readonly before: Json | undefined; readonly after: Json | undefined } | Items
 );
+
+/** The items of a list that differ. */
+interface Items {
+  readonly added: readonly Json[];
+  readonly removed: readonly Json[];
+}
+
+/** Whether a change may approve what was refused before. */
+export const mayLoosen = (direction: Direction): boolean =>
+  direction !== undefined && direction !== 'stricter';
+
+/** The direction of a changed value, by its path (`max.BTC`). */
+export type DirectionOf = (path: string, before: Json | undefined, after: Json | undefined) => Direction;
+
+/** For values on which no verdict depends. */
+export const noDirection: DirectionOf = () => undefined;
+
+/** The changes of named values, by name. */
+export function diffValues(
+  before: JsonObject,
+  after: JsonObject,
+  directionOf: DirectionOf,
+  parents: readonly string[] = [],
+): readonly ValueChange[] {
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
+  return names.flatMap((last): readonly ValueChange[] => {
+    const [from, to] = [before[last], after[last]];
+    const path = [...parents, last];
+    if (isSame(from, to)) return [];
+    if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), directionOf, path);
+    const name = path.join('.');
+    const direction = directionOf(name, from, to);
+    const items = Array.isArray(from) || Array.isArray(to) ? diffItems(from, to) : undefined;
+    const entry = items && changedEntry(items);
+    if (entry !== undefined) {
+      const at = Array.isArray(to) ? to.indexOf(entry.after) : 0;
+      return diffValues(entry.before, entry.after, directionOf, [...parents, `${last}[${at}]`]);
+    }
+    return items === undefined || items.added.length + items.removed.length === 0
+      ? [{ name, before: from, after: to, direction }]
+      : [{ name, ...items, direction }];
+  });
+}
+
+/** The entry of a list of mappings, if only one was changed. */
+function changedEntry({ added, removed }: Items): { before: JsonObject; after: JsonObject } | undefined {
+  const [[before], [after]] = [removed, added];
+  const isOne = added.length === 1 && removed.length === 1;
+  return isOne && isObject(before) && isObject(after) ? { before, after } : undefined;
+}
 
 /** The direction of a rule whose bound changed from one amount, number or duration to another. */
 export function directionOfBound(bound: 'maximum' | 'minimum', before: Json, after: Json): Direction {
@@ -41,10 +90,7 @@ export function magnitude(
 }
 
 /** Undefined unless both are lists, or one is a list and the other a text: a list of one. */
-export function diffItems(
-  before: Json | undefined,
-  after: Json | undefined,
-): { readonly added: readonly Json[]; readonly removed: readonly Json[] } | undefined {
+export function diffItems(before: Json | undefined, after: Json | undefined): Items | undefined {
   const [from, to] = [itemsOf(before), itemsOf(after)];
   if (from === undefined || to === undefined) return undefined;
   return {

@@ -539,6 +539,66 @@ function allDirectionsOf({ policies, lists, assets, files }: ReleaseDiff): reado
   ];
 }
 
+describe('a change of contract-calls', () => {
+  const assets = 'assets: { ETH: { chain: evm, decimals: 18 } }\n';
+  const pay = (where: string): string => entry.pay(where);
+  const rule = (calls: readonly string[], more = 'plain: { max: 2 }'): string =>
+    policy('p', {
+      when: '{ main_chain_symbol: ETH }',
+      callback: 'web3',
+      rules: [`contract-calls: { ${more}, calls: [${calls.join(', ')}] }`],
+    });
+  const changed = (before: string, after: string) => {
+    const [old, current] = [before, after].map((text) => release(text, {}, assets).document);
+    const { policies, loosens } = diffReleases(old, current);
+    const parameters = policies.flatMap((each) =>
+      each.rules.flatMap((one) => ('moved' in one ? one.parameters : [])),
+    );
+    return { loosens, changes: parameters.map(({ name, direction }) => `${name} ${direction}`) };
+  };
+  const both = [pay('{ max: 2 }'), entry.wrap];
+  const calls = 'plain: { max: 2 }, multicall: { depth: 1, calls: 4 }';
+
+  it.each<[string, readonly string[], readonly string[], readonly string[]]>([
+    ['one entry', both, [pay('{ max: 1 }'), entry.wrap], ['calls[0].where.amount.max unclear']],
+    ['a condition', both, [pay('any'), entry.wrap], ['calls[0].where.amount unclear']],
+    ['an entry more', both, [...both, entry.withdraw('any')], ['calls unclear']],
+    ['an entry less', both, [entry.wrap], ['calls unclear']],
+    ['their order', both, both.toReversed(), ['calls unclear']],
+    ['two entries', both, [pay('any'), entry.withdraw('any'), entry.wrap], ['calls unclear']],
+  ])('has no direction and may loosen: %s', (_, before, after, changes) => {
+    const loosens = ['p/contract-calls#1'];
+    expect(changed(rule(before, calls), rule(after, calls))).toEqual({ changes, loosens });
+    expect(changed(rule(after, calls), rule(before, calls)).loosens).toEqual(loosens);
+  });
+
+  it('has both entries', () => {
+    const [old, current] = [pay('{ max: 2 }'), pay('{ max: 1 }')].map(
+      (each) => release(rule([each]), {}, assets).document,
+    );
+    expect(diffReleases(old, current).policies).toMatchObject([
+      { rules: [{ parameters: [{ name: 'calls[0].where.amount.max', before: '2', after: '1' }] }] },
+    ]);
+  });
+
+  it.each([
+    ['plain: { max: 2 }', 'plain: { max: 3 }', 'plain.max looser'],
+    ['plain: { max: 2 }', 'plain: { max: 2, to: any }', 'plain.to unclear'],
+    [calls, 'multicall: { depth: 1, calls: 4 }', 'plain unclear'],
+    [calls, calls.replace('calls: 4', 'calls: 5'), 'multicall.calls looser'],
+    [calls, calls.replace('depth: 1', 'depth: 2'), 'multicall.depth looser'],
+    [calls, 'plain: { max: 2 }', 'multicall unclear'],
+  ])('%s -> %s', (before, after, change) => {
+    const entries = [pay('{ max: 2 }')];
+    const back = change.replace('looser', 'stricter');
+    const there = changed(rule(entries, before), rule(entries, after));
+    const andBack = changed(rule(entries, after), rule(entries, before));
+    expect([there.changes, andBack.changes]).toEqual([[change], [back]]);
+    expect(there.loosens).toEqual(['p/contract-calls#1']);
+    expect(andBack.loosens).toEqual(change === back ? ['p/contract-calls#1'] : []);
+  });
+});
+
 describe('the movements of a policy', () => {
   const ASSETS = 'assets: { ETH: { chain: evm, decimals: 18 } }\n';
   const tables = 'amount-limit: { by: asset, max: { ETH: 1 } }';

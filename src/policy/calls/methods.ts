@@ -220,7 +220,7 @@ export function methodsNamed(
 }
 
 /** The signature as it is hashed: without blanks, and each type in full. */
-export function toSignature(written: string): string {
+function toSignature(written: string): string {
   return written.replaceAll(/\s/g, '').replaceAll(/\b(u?int)(?!\d)\b/g, '$1256');
 }
 

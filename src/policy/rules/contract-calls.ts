@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { type Condition, compileCondition, conditionText, readListedText } from '../calls/condition.ts';
-import { diffEntries, diffOptional } from '../calls/diff-entries.ts';
 import {
   type Entry,
   compileEntry,
@@ -161,11 +160,7 @@ export const contractCalls = defineRule({
   namesCalls: true,
   callbacks: ['web3'],
   parameters,
-  changesOf: {
-    calls: diffEntries,
-    plain: diffOptional('plain'),
-    multicall: diffOptional('multicall'),
-  },
+  bounds: { 'plain.max': 'maximum', 'multicall.depth': 'maximum', 'multicall.calls': 'maximum' },
   example: `policy: eth-calls
 callback: web3
 when: { source: vault, main_chain_symbol: ETH }

@@ -5,12 +5,10 @@ import type { AllowedTransactions } from '../calls/transaction.ts';
 import type { AssetTable } from '../assets.ts';
 import type { Facts, PluginQuestion } from '../facts.ts';
 import { messageOf } from '../../errors.ts';
-import type { Json } from '../../values/canonical.ts';
 import { toComparableEntry } from '../../values/comparable.ts';
 import { NotUtf8 } from '../../values/utf8.ts';
 import type { FilePlace, Path } from '../fault.ts';
 import { LINE_FAULTS_MAX, QUOTED_FIX, UnreadableLines } from '../list-file.ts';
-import type { ValueChange } from '../value-changes.ts';
 
 /**
  * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure.
@@ -40,13 +38,6 @@ export interface Rule {
    * then pass more, or refuse more.
    */
   readonly listedValues?: 'pass' | 'refuse';
-  /**
-   * The changes of a parameter that has more to compare than its value, such as a list of entries. Each name
-   * begins with that of the parameter. Called only if the two differ.
-   */
-  readonly changesOf?: Readonly<
-    Record<string, (before: Json | undefined, after: Json | undefined) => readonly ValueChange[]>
-  >;
   /** A whole policy with this rule, as YAML. */
   readonly example: string;
   /**
