@@ -1,15 +1,11 @@
 import type { CommandRow } from '../command.ts';
-import { checkPlugins } from './plugins.ts';
-import { checkConsole } from './console.ts';
-import { checkKeys } from './keys.ts';
-import { checkPlatform } from './platform.ts';
-import { checkPolicies } from './policies.ts';
-import { checkPorts } from './ports.ts';
-import { checkReconcile } from './reconcile.ts';
-import { checkStore } from './store.ts';
-import { type Finding, attempt, guarded } from './finding.ts';
 import { counted, printableLines } from '../print.ts';
 import type { Session } from '../session.ts';
+import { type Examined, type Finding, type Found, attempt, guarded, ok } from './finding.ts';
+import { checkKeys, checkPlugins } from './keys.ts';
+import { checkConsole, checkPlatform, checkPorts, checkReconcile } from './outside.ts';
+import { checkPolicies } from './policies.ts';
+import { checkStore } from './store.ts';
 
 export const doctor: CommandRow = {
   path: 'doctor',
@@ -19,7 +15,7 @@ export const doctor: CommandRow = {
     "With platform.url, it asks the platform for yesterday's bill.",
   example: 'doctor\ndoctor --config /etc/countersign/countersign.yaml --json',
   async run(session) {
-    const findings = await runChecks(session);
+    const findings = await examine(session);
     const count = (state: Finding['state']): number =>
       findings.filter((finding) => finding.state === state).length;
     const [faults, warnings] = [count('fault'), count('warning')];
@@ -29,25 +25,39 @@ export const doctor: CommandRow = {
   },
 };
 
-/** All checks, in the best order to correct faults. Without settings there is nothing else to check. */
-async function runChecks(session: Session): Promise<readonly Finding[]> {
-  const read = await attempt('settings', () => session.settings());
-  if (!read.ok) return [read.fault];
-  const settings = read.value;
-  const because = `${session.settingsFile} with ${counted(settings.sources.length, 'source')}`;
-  const findings: Finding[] = [{ check: 'settings', state: 'ok', because }];
-  findings.push(...(await guarded('keys', () => checkKeys(session, settings))));
-  findings.push(...(await checkPlugins(session, settings)));
-  findings.push(...(await guarded('platform', () => checkPlatform(session, settings))));
-  const { findings: found, store } = await checkStore(session, settings);
+interface Check {
+  readonly check: Finding['check'];
+  readonly find: (examined: Examined) => Promise<readonly Found[]> | readonly Found[];
+}
+
+/** The checks in the best order to correct faults. What a check throws is a fault. */
+const CHECKS: readonly Check[] = [
+  { check: 'keys', find: checkKeys },
+  { check: 'asked', find: checkPlugins },
+  { check: 'platform', find: checkPlatform },
+  { check: 'store', find: checkStore },
+  { check: 'policies', find: checkPolicies },
+  { check: 'console', find: checkConsole },
+  { check: 'reconcile', find: checkReconcile },
+  { check: 'ports', find: checkPorts },
+];
+
+/** Without settings there is nothing else to check. */
+async function examine(session: Session): Promise<readonly Finding[]> {
+  const read = await attempt(() => session.settings());
+  if (!read.ok) return [{ check: 'settings', ...read.fault }];
+  const sources = counted(read.value.sources.length, 'source');
+  const findings: Finding[] = [{ check: 'settings', ...ok(`${session.settingsFile} with ${sources}`) }];
+  const examined: Examined = { session, settings: read.value, store: undefined };
   try {
-    findings.push(...found, ...(await guarded('policies', () => checkPolicies(settings, store))));
-    findings.push(...(await guarded('console', () => checkConsole(settings, store, session.clock))));
+    for (const { check, find } of CHECKS) {
+      const found = await guarded(() => find(examined));
+      findings.push(...found.map((each) => ({ check, ...each })));
+    }
   } finally {
-    await store?.close();
+    await examined.store?.close();
   }
-  findings.push(...(await checkReconcile(settings, session.clock())));
-  return [...findings, ...(await guarded('ports', () => checkPorts(settings)))];
+  return findings;
 }
 
 function findingText({ check, state, because }: Finding): string {

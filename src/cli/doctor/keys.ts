@@ -1,72 +1,138 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
-import { authenticatorOf } from '../../start/sources.ts';
-import type { PortName } from '../../start/files.ts';
 import { messageOf } from '../../errors.ts';
+import { startModule } from '../../plugins/module.ts';
 import { demoCredentials, readPem } from '../../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../../settings/schema.ts';
-import type { ReadSecret } from '../../values/secret.ts';
 import { sharedKeys } from '../../signature/authenticate.ts';
-import { type Finding, guarded } from './finding.ts';
+import { authenticatorOf } from '../../start/sources.ts';
+import type { PortName } from '../../start/files.ts';
+import { isLoopback } from '../../values/loopback.ts';
+import { type ReadSecret, nameOfSecret } from '../../values/secret.ts';
 import { isoTime } from '../print.ts';
-import type { Session } from '../session.ts';
+import {
+  type Examined,
+  type Found,
+  type Problem,
+  fault,
+  guardedEach,
+  hasFault,
+  ok,
+  problemsOf,
+  warning,
+} from './finding.ts';
 
-/** Checks the keys of each source alone, so that a fault of one hides no other. Then reports weaknesses. */
-export async function checkKeys(session: Session, settings: Settings): Promise<readonly Finding[]> {
+/** Checks the keys of each source and the certificate of each port. Then reports weaknesses. */
+export async function checkKeys({ session, settings }: Examined): Promise<readonly Found[]> {
   const secrets = session.secrets();
-  const findings: Finding[] = [];
-  for (const source of settings.sources) {
-    findings.push(...(await guarded('keys', () => checkSource(settings, source, secrets.read))));
+  const found = [
+    ...(await guardedEach(settings.sources, (source) => keysOfSource(settings, source, secrets.read))),
+  ];
+  if (!hasFault(found)) {
+    const shared = sharedKeys(authenticatorOf(settings, secrets.read).describe());
+    found.push(...shared.map((because) => warning(because)));
   }
-  if (findings.every(({ state }) => state !== 'fault')) {
-    findings.push(...sharedKeys(authenticatorOf(settings, secrets.read).describe()).map(warning));
-  }
-  for (const port of ['public', 'ops'] as const) {
-    const check = () => checkTls(port, settings[port].tls, secrets.read, session.clock());
-    findings.push(...(await guarded('keys', check)));
-  }
+  const ports = await guardedEach(['public', 'ops'] as const, (port) =>
+    certificateOfPort(port, settings[port].tls, secrets.read, session.clock()),
+  );
   const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
-  return [...findings, ...weak.map(warning)];
+  return [...found, ...ports, ...weak.map((because) => warning(because))];
 }
 
-function checkSource(settings: Settings, source: SourceSettings, readSecret: ReadSecret): readonly Finding[] {
+function keysOfSource(settings: Settings, source: SourceSettings, readSecret: ReadSecret): readonly Found[] {
   const described = authenticatorOf({ ...settings, sources: [source] }, readSecret).describe();
   return described.flatMap(({ source: name, accepts, keys, warnings }) => {
     const lines = keys.map(({ role, fingerprint }) => `\n  ${role} ${fingerprint}`).join('');
-    const ok: Finding = {
-      check: 'keys',
-      state: 'ok',
-      because: `${name} authenticates by ${accepts.join(', ')}${lines}`,
-    };
-    return [ok, ...warnings.map((because) => warning(`${name}: ${because}`))];
+    return [
+      ok(`${name} authenticates by ${accepts.join(', ')}${lines}`),
+      ...warnings.map((because) => warning(`${name}: ${because}`)),
+    ];
   });
 }
 
 const EXPIRES_SOON_MS = 30 * 86_400_000;
 
-function checkTls(
+function certificateOfPort(
   port: PortName,
   tls: Settings['public']['tls'],
   readSecret: ReadSecret,
   nowMs: number,
-): readonly Finding[] {
+): readonly Found[] {
   if (tls === undefined) return [];
   const cert = readPem(tls.certificate, `${port}.tls.certificate`);
-  const fault = (because: string): readonly Finding[] => [{ check: 'keys', state: 'fault', because }];
   try {
     const ca = tls.clientCa === undefined ? undefined : readPem(tls.clientCa, `${port}.tls.clientCa`);
     createSecureContext({ cert, key: readSecret(tls.key), ca });
   } catch (thrown) {
-    return fault(
-      `${port}.tls: ${messageOf(thrown)}; the certificate and the key must be PEM and belong together`,
-    );
+    const cure = 'the certificate and the key must be PEM and belong together';
+    return [fault(`${port}.tls: ${messageOf(thrown)}`, cure)];
   }
   const untilMs = Date.parse(new X509Certificate(cert).validTo);
   const because = `the certificate of ${port}.tls is valid until ${isoTime(untilMs)}`;
-  if (untilMs <= nowMs) return fault(`${because}; replace it`);
-  return untilMs - nowMs < EXPIRES_SOON_MS
-    ? [warning(`${because}; replace it soon`)]
-    : [{ check: 'keys', state: 'ok', because }];
+  if (untilMs <= nowMs) return [fault(because, 'replace it')];
+  return [untilMs - nowMs < EXPIRES_SOON_MS ? warning(because, 'replace it soon') : ok(because)];
 }
 
-const warning = (because: string): Finding => ({ check: 'keys', state: 'warning', because });
+/**
+ * Checks the secret and certificate of each service, and whether each module loads and has its SHA-256. Sends
+ * no question.
+ */
+export async function checkPlugins({ session, settings }: Examined): Promise<readonly Found[]> {
+  return [
+    ...(await guardedEach(settings.services, (service) => checkService(service, session.secrets().read))),
+    ...(await guardedEach(settings.modules, checkModule)),
+  ];
+}
+
+type Service = Settings['services'][number];
+
+/** The least number of characters. A shorter secret can be found by brute force. */
+const SHORT_SECRET = 16;
+
+const SERVICE_PROBLEMS: readonly Problem<{ service: Service; url: URL; secret: string }>[] = [
+  {
+    state: 'warning',
+    if: ({ secret }) => secret.length < SHORT_SECRET,
+    because: ({ service }) => `the secret of service ${service.name} is short`,
+    cure: 'make one with `openssl rand -hex 32` for both sides',
+  },
+  {
+    state: 'warning',
+    if: ({ url }) => url.protocol === 'http:' && !isLoopback(url.hostname),
+    because: ({ service, url }) =>
+      `service ${service.name} is called at ${url.origin}, where others on the network can read every callback`,
+    cure: 'use https',
+  },
+  {
+    state: 'warning',
+    if: ({ service, url }) => service.ca !== undefined && url.protocol === 'http:',
+    because: ({ service }) => `service ${service.name} has a ca, which has no effect on an http URL`,
+    cure: 'delete it',
+  },
+];
+
+function checkService(service: Service, readSecret: ReadSecret): readonly Found[] {
+  const { name, secret, ca } = service;
+  const url = new URL(service.url);
+  const facts = { service, url, secret: readSecret(secret) };
+  if (ca !== undefined) expectCertificate(ca, name);
+  return [
+    ok(`service ${name} is called at ${url.origin}, with the secret in ${nameOfSecret(secret)}`),
+    ...problemsOf(SERVICE_PROBLEMS, facts),
+  ];
+}
+
+function expectCertificate(ca: string, name: string): void {
+  const pem = readPem(ca, `the ca of service ${name}`);
+  try {
+    void new X509Certificate(pem);
+  } catch (thrown) {
+    throw new Error(`${ca} is not a PEM certificate: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
+
+async function checkModule(module: Settings['modules'][number]): Promise<readonly Found[]> {
+  const loaded = await startModule({ ...module, concurrency: 1 }, () => undefined);
+  await loaded.close();
+  return [ok(`module ${module.name} is ${module.file}, has the right SHA-256 and loads`)];
+}

@@ -14,32 +14,28 @@ import type { Control, Store } from '../../store/store.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import { isoTime } from '../print.ts';
 import { originOf } from '../policy/origin.ts';
-import { type Finding, attempt, guarded } from './finding.ts';
-import { unknownPlugins } from './plugins.ts';
+import { type Examined, type Found, attempt, fault, guarded, ok, warning } from './finding.ts';
 
 /**
  * Checks the policy files, the revision in force, and whether it has policies for each source. Without a
  * store, checks only the files.
  */
-export async function checkPolicies(
-  settings: Settings,
-  store: Store | undefined,
-): Promise<readonly Finding[]> {
+export async function checkPolicies({ settings, store }: Examined): Promise<readonly Found[]> {
   const { directory } = settings.policies;
-  const files = await attempt('policies', () => readPolicyDirectory(directory));
+  const files = await attempt(() => readPolicyDirectory(directory));
   const found = files.ok
     ? ok(`${directory} holds ${sizeText(files.value)}, revision ${shortRevision(files.value.revision)}`)
     : files.fault;
   if (store === undefined) return [found];
   const release = files.ok ? files.value : undefined;
-  return [found, ...(await guarded('policies', () => checkInForce(settings, store, release)))];
+  return [found, ...(await guarded(() => checkInForce(settings, store, release)))];
 }
 
 async function checkInForce(
   settings: Settings,
   store: Store,
   files: Release | undefined,
-): Promise<readonly Finding[]> {
+): Promise<readonly Found[]> {
   const control = await store.control();
   if (control.revision === '') return [nothingInForce(settings), ...frozenFindings(control)];
   const release = await readRevision(store, control.revision);
@@ -50,11 +46,7 @@ async function checkInForce(
     ...(await filesFinding(settings, store, { files, inForce: release.revision, because })),
     ...frozenFindings(control),
     ...(await checkRelease(settings, store, release)),
-    ...(await unmatchedInStore(settings, store, release)).map((each): Finding => ({
-      check: 'policies',
-      state: 'fault',
-      because: unmatchedText(each),
-    })),
+    ...(await unmatchedInStore(settings, store, release)).map((each) => fault(unmatchedText(each))),
   ];
 }
 
@@ -63,7 +55,7 @@ async function filesFinding(
   settings: Settings,
   store: Store,
   { files, inForce, because }: { files: Release | undefined; inForce: string; because: string },
-): Promise<readonly Finding[]> {
+): Promise<readonly Found[]> {
   if (files === undefined || files.revision === inForce) return [ok(because)];
   const { directory } = settings.policies;
   const origin = originOf({ settings: () => settings }, directory);
@@ -74,10 +66,7 @@ async function filesFinding(
   }
   const cure =
     '`countersign policy checkout DIRECTORY` writes what is in force to files, with comments and tests';
-  return [
-    ok(because),
-    warning(`${staleText(stale)}, so a push of them would undo the push in force; ${cure}`),
-  ];
+  return [ok(because), warning(`${staleText(stale)}, so a push of them would undo the push in force`, cure)];
 }
 
 /**
@@ -88,40 +77,37 @@ export async function checkRelease(
   settings: Settings,
   store: Store,
   release: Release,
-): Promise<readonly Finding[]> {
+): Promise<readonly Found[]> {
   return [
     ...unservedKinds(settings, release),
     ...unknownSources(settings, release),
     ...unknownPlugins(settings, release),
-    ...policyWarnings(settings, release).map(warning),
+    ...policyWarnings(settings, release).map((because) => warning(because)),
     ...(await missingLists(settings, store, release)),
     ...(await oldPrices(store, release)),
   ];
 }
 
-function nothingInForce({ policies }: Settings): Finding {
+function nothingInForce({ policies }: Settings): Found {
   return policies.push === 'when-empty'
     ? ok(`nothing is in force; the service puts the files of ${policies.directory} in force when it starts`)
-    : {
-        check: 'policies',
-        state: 'fault',
-        because:
-          'nothing is in force, so every callback is refused; `countersign policy push` puts ' +
-          'policies in force',
-      };
+    : fault(
+        'nothing is in force, so every callback is refused',
+        '`countersign policy push` puts policies in force',
+      );
 }
 
-function frozenFindings({ frozen }: Control): readonly Finding[] {
+function frozenFindings({ frozen }: Control): readonly Found[] {
   return frozen.map((freeze) => {
     const since = `approvals are frozen since ${isoTime(freeze.atMs)} as ${freezeText(freeze)}`;
     return freeze.kind === 'loss'
-      ? { check: 'policies', state: 'fault', because: since }
-      : warning(`${since}; every answer is FAILURE until \`countersign unfreeze ${freeze.id}\``);
+      ? fault(since)
+      : warning(since, `every answer is FAILURE until \`countersign unfreeze ${freeze.id}\``);
   });
 }
 
 /** Kinds of callback that a source may send and for which no rule enforces. */
-function unservedKinds(settings: Settings, release: Release): readonly Finding[] {
+function unservedKinds(settings: Settings, release: Release): readonly Found[] {
   return settings.sources.flatMap((source) =>
     kindsOf(source).flatMap((kind) => {
       const policies = policiesOf(release, [kind], source.name);
@@ -129,30 +115,51 @@ function unservedKinds(settings: Settings, release: Release): readonly Finding[]
       const callback = `a ${kind} callback of ${source.name}`;
       const names = policies.map(({ name }) => name).join(', ');
       return names === ''
-        ? warning(`no policy applies to ${callback}, so each is refused; write one with callback: ${kind}`)
+        ? warning(`no policy applies to ${callback}, so each is refused`, `write one with callback: ${kind}`)
         : warning(
-            `all rules for ${callback} only observe, so each callback is refused; ` +
-              `remove \`mode: observe\` from a rule of ${names}`,
+            `all rules for ${callback} only observe, so each callback is refused`,
+            `remove \`mode: observe\` from a rule of ${names}`,
           );
     }),
   );
 }
 
 /** Sources that only policies name. If the name is misspelt, the policy doesn't apply to the right source. */
-function unknownSources(settings: Settings, release: Release): readonly Finding[] {
+function unknownSources(settings: Settings, release: Release): readonly Found[] {
   const known = settings.sources.map(({ name }) => name);
   return release.policies.flatMap((policy) =>
     [...(policy.when.texts.get(SOURCE) ?? [])]
       .filter((name) => !known.includes(name))
       .map((name) => {
         const because = `${policy.name} is for callbacks of ${name}, which is not a source of the settings`;
-        return warning(`${because}; the sources are ${known.join(', ')}`);
+        return warning(because, `the sources are ${known.join(', ')}`);
       }),
   );
 }
 
-async function missingLists(settings: Settings, store: Store, release: Release): Promise<readonly Finding[]> {
-  const findings: Finding[] = [];
+/** Plugins that enforcing rules ask and that are not in the settings. */
+function unknownPlugins(settings: Settings, release: Release): readonly Found[] {
+  const known = {
+    service: settings.services.map(({ name }) => name),
+    module: settings.modules.map(({ name }) => name),
+  };
+  return release.policies.flatMap((policy) => {
+    const asked = enforcing(policy.rules).flatMap((rule) => rule.pluginQuestions ?? []);
+    return (['service', 'module'] as const).flatMap((of) => {
+      const names = new Set(asked.filter(({ type }) => type === of).map(({ name }) => name));
+      const all = known[of].length === 0 ? `there are no ${of}s` : `the ${of}s are ${known[of].join(', ')}`;
+      return [...names]
+        .filter((name) => !known[of].includes(name))
+        .map((name) => {
+          const because = `${policy.name} calls the ${of} ${name}, which the settings do not name under ${of}s`;
+          return warning(`${because}, so each callback it judges is refused`, all);
+        });
+    });
+  });
+}
+
+async function missingLists(settings: Settings, store: Store, release: Release): Promise<readonly Found[]> {
+  const found: Found[] = [];
   for (const source of settings.sources) {
     const there = (await store.lists(source.name)).map(({ list }) => list);
     for (const { name, rules } of policiesOf(release, kindsOf(source), source.name)) {
@@ -160,19 +167,19 @@ async function missingLists(settings: Settings, store: Store, release: Release):
       for (const list of needed) {
         if (there.includes(list)) continue;
         const suggestion = closestMatch(list, there);
-        const fix =
+        const cure =
           suggestion === undefined
             ? `\`countersign list add ${list} --source ${source.name} --create\` makes an empty one`
             : `did you mean ${suggestion}? Then correct the policy; an empty list would match nothing`;
         const because = `${source.name} has no list ${list}, which ${name} looks into`;
-        findings.push(warning(`${because}, so each callback it judges is refused; ${fix}`));
+        found.push(warning(`${because}, so each callback it judges is refused`, cure));
       }
     }
   }
-  return findings;
+  return found;
 }
 
-async function oldPrices(store: Store, { policies }: Release): Promise<readonly Finding[]> {
+async function oldPrices(store: Store, { policies }: Release): Promise<readonly Found[]> {
   const needs = policies.flatMap(({ name, rules }) =>
     enforcing(rules).flatMap(({ maxPriceAge: age }) => (age === undefined ? [] : [{ policy: name, age }])),
   );
@@ -182,7 +189,7 @@ async function oldPrices(store: Store, { policies }: Release): Promise<readonly 
   const fix = 'with `countersign prices set`';
   if (prices.size === 0) {
     const because = `${first.policy} needs prices, but the store has none`;
-    return [warning(`${because}, so each callback it judges is refused; set some ${fix}`)];
+    return [warning(`${because}, so each callback it judges is refused`, `set some ${fix}`)];
   }
   const { nowMs } = await store.health();
   const strictest = needs.reduce((least, each) => (each.age.ms < least.age.ms ? each : least), first);
@@ -190,9 +197,8 @@ async function oldPrices(store: Store, { policies }: Release): Promise<readonly 
     .filter(([, { asOfMs }]) => nowMs - asOfMs > strictest.age.ms)
     .map(([asset, { asOfMs }]) => {
       const limit = `the ${strictest.age.text} of ${strictest.policy}`;
-      return warning(
-        `the price of ${asset} is as of ${isoTime(asOfMs)}, older than ${limit}; set a new one ${fix}`,
-      );
+      const because = `the price of ${asset} is as of ${isoTime(asOfMs)}, older than ${limit}`;
+      return warning(because, `set a new one ${fix}`);
     });
 }
 
@@ -208,6 +214,3 @@ function policiesOf({ policies }: Release, kinds: readonly Kind[], source: strin
     ({ callback, when }) => kinds.includes(callback) && (when.texts.get(SOURCE)?.has(source) ?? true),
   );
 }
-
-const ok = (because: string): Finding => ({ check: 'policies', state: 'ok', because });
-const warning = (because: string): Finding => ({ check: 'policies', state: 'warning', because });

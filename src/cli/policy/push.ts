@@ -76,7 +76,7 @@ export const policyPush: CommandRow = {
       });
       return 0;
     }
-    const findings = await guarded('policies', () => checkRelease(session.settings(), store, release));
+    const findings = await guarded(() => checkRelease(session.settings(), store, release));
     const warnings = findings.map(({ because }) => because);
     for (const warning of warnings) session.report(`Warning: ${warning}.`);
     const lists = await unmatchedInStore(session.settings(), store, release);

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { checkRedis } from '../../../src/cli/doctor/redis.ts';
+import { checkRedis } from '../../../src/cli/doctor/store.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { unsafeReason } from '../../../src/store/redis/inspect.ts';
 import { eventually } from '../../eventually.ts';
