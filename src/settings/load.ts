@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { checkedSettings } from './conditions.ts';
 import { type SettingsDocument, readSettingsDocument } from './document.ts';
@@ -27,11 +27,8 @@ export const DEFAULT_SETTINGS_FILE = 'config/countersign.yaml';
 export function loadSettings(from: {
   readonly file?: string | undefined;
   readonly env: Environment;
-  /** Where earlier versions looked for the store. By default that of the process. */
-  readonly workingDirectory?: string;
 }): Settings {
   const file = from.file ?? from.env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE;
-  const { workingDirectory = process.cwd() } = from;
   const document = readSettingsDocument(file);
   const { tree } = document;
   if (typeof tree['store'] === 'string') tree['store'] = { url: tree['store'] };
@@ -44,7 +41,6 @@ export function loadSettings(from: {
     const found = [
       ...gaps,
       ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree)),
-      ...(parsed.success ? abandonedStoreFaults(parsed.data, baseFolder(file), workingDirectory) : []),
     ];
     faults.push(...found.map((fault) => faultWithPlace(fault, document, overrides)));
     for (const { variable, fix } of unknown) {
@@ -131,32 +127,6 @@ function resolvePaths(settings: Settings, folder: string): void {
   visit(settings);
   const path = embeddedPath(settings.store.url);
   if (path !== undefined) settings.store.url = `${EMBEDDED}${resolve(folder, path)}`;
-}
-
-/**
- * Earlier versions resolved the store against the working directory. If the store is still there, a new and
- * empty store would lack its decisions and used limits, so the start is refused.
- */
-function abandonedStoreFaults(
-  { store }: Settings,
-  folder: string,
-  workingDirectory: string,
-): readonly FoundFault[] {
-  const path = embeddedPath(store.url);
-  if (path === undefined) return [];
-  const [now, before] = [resolve(folder, path), resolve(workingDirectory, path)];
-  if (now === before || existsSync(now) || !existsSync(before)) return [];
-  return [
-    {
-      path: ['store', 'url'],
-      problem:
-        `is ${now}, which does not exist, but a store exists at ${before}, ` +
-        'where earlier versions looked',
-      fix:
-        `move that file with its -wal and -shm files, or write embedded:${before} to use it there; ` +
-        'if it belongs to other settings, give this one another name',
-    },
-  ];
 }
 
 /** Undefined for Redis, and for an in-memory database, which is refused when it is opened. */

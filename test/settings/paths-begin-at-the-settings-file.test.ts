@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { isAbsolute, join, relative } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -106,22 +106,5 @@ describe('a relative path of the settings begins in the folder of their file', (
     });
     expect(isAbsolute(policies.directory)).toBe(true);
     expect(policies.directory).toBe(join(process.cwd(), 'config', 'policies'));
-  });
-});
-
-describe('a store at the path of earlier versions', () => {
-  it('refuses the start until it is moved', () => {
-    const folder = folderWith({ 'countersign.yaml': `${SHOP}store: embedded:data/old.db\n` });
-    const elsewhere = folderWith({});
-    mkdirSync(join(elsewhere, 'data'));
-    writeFileSync(join(elsewhere, 'data', 'old.db'), '');
-    const load = () =>
-      loadSettings({ file: join(folder, 'countersign.yaml'), env: {}, workingDirectory: elsewhere });
-    expect(load).toThrow(
-      `store.url is ${join(folder, 'data', 'old.db')}, which does not exist, but a store exists at ${join(elsewhere, 'data', 'old.db')}`,
-    );
-    mkdirSync(join(folder, 'data'));
-    writeFileSync(join(folder, 'data', 'old.db'), '');
-    expect(load().store.url).toBe(`embedded:${join(folder, 'data', 'old.db')}`);
   });
 });

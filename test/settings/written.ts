@@ -24,12 +24,9 @@ export function settingsOf(yaml: string, env: Record<string, string> = {}): Sett
   return settingsOfFile(fileOf(yaml), env);
 }
 
-/**
- * Without a file, that of COUNTERSIGN_CONFIG. The working directory of the tests may hold the store of a first
- * try, for which other settings with the same name for their store are refused; this one holds none.
- */
+/** Without a file, that of COUNTERSIGN_CONFIG. */
 export function settingsOfFile(file: string | undefined, env: Record<string, string> = {}): Settings {
-  return loadSettings({ file, env, workingDirectory: directory });
+  return loadSettings({ file, env });
 }
 
 const faultsSchema = z.array(

@@ -15,7 +15,7 @@ import {
 const lifeShape = z.object({
   expiresAtMs: z.number(),
   /** The last removal of the name when the invitation was made. A later one ends the invitation. */
-  removalMs: z.number().default(0),
+  removalMs: z.number(),
 });
 type Life = Readonly<z.output<typeof lifeShape>>;
 

@@ -32,7 +32,7 @@ const memberShape = z.object({
 export type Member = Readonly<z.output<typeof memberShape>>;
 
 /** The last removal of a name, which is also kept beside a member who was invited again. */
-const removal = { removalMs: z.number().default(0) };
+const removal = { removalMs: z.number() };
 /** What the store has of a name. */
 const recordShape = z.union([
   memberShape.extend(removal),
