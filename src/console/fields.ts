@@ -61,3 +61,22 @@ export const choiceField = (
       )}
     </select></label
   >`;
+
+/** The field of {@link reasonIn}. */
+export const reasonField = (label: string, name: string, value = '', isRequired = true): Html =>
+  html`<label class="wide"
+    >${label}
+    <input
+      name="${name}"
+      value="${verbatim(value)}"
+      ${isRequired && html` required`}
+      maxlength="${REASON_MAX}"
+      autocomplete="off"
+  /></label>`;
+
+/** What a form sends without showing it. */
+export const hiddenFields = (values: Readonly<Record<string, string | number | undefined>>): Html =>
+  html`${Object.entries(values).map(
+    ([name, value]) =>
+      value !== undefined && html`<input type="hidden" name="${name}" value="${verbatim(String(value))}" />`,
+  )}`;

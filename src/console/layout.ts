@@ -1,4 +1,4 @@
-import { type Html, html, link, markupOf } from './html.ts';
+import { type Html, type Renderable, html, link, markupOf, withQuery } from './html.ts';
 import type { Person, View } from './page.ts';
 
 /** What surrounds the content of each page. */
@@ -108,6 +108,49 @@ function frozenBanner(frozen: readonly string[]): Html {
 }
 
 // ---- parts that several pages use ----
+
+/** A part of a page with a heading. */
+export const card = (heading: Renderable, ...content: readonly Renderable[]): Html =>
+  html`<section class="card">
+    <h2>${heading}</h2>
+    ${content}
+  </section>`;
+
+/** A link to an entry of a journal. */
+export const entryLink = (source: string, id: string, content: Renderable = `${source}/${id}`): Html =>
+  html`<a href="${link`/decisions/${source}/${id}`}">${content}</a>`;
+
+/** Links of which one is chosen. */
+export const choices = (
+  label: string,
+  of: readonly { readonly to: string; readonly text: string; readonly isChosen: boolean }[],
+): Html =>
+  html`<nav aria-label="${label}">
+    <ul class="choices">
+      ${of.map(
+        ({ to, text, isChosen }) =>
+          html`<li><a href="${to}" ${isChosen && html` aria-current="true"`}>${text}</a></li>`,
+      )}
+    </ul>
+  </nav>`;
+
+/** The number of the page of a list that a query asks for, from 1. */
+export function pageIn(query: URLSearchParams): number {
+  const number = query.get('page') ?? '';
+  return /^\d{1,6}$/.test(number) ? Number(number) : 1;
+}
+
+/** Links to the pages of a list before and after one; nothing if it has only one. */
+export function pager(path: string, page: number, pages: number): Html | false {
+  if (pages === 1) return false;
+  const to = (label: string, number: number): Html | false =>
+    number >= 1 &&
+    number <= pages &&
+    html`<a class="button quiet" href="${withQuery(path, { page: String(number) })}">${label}</a>`;
+  return html`<nav class="actions" aria-label="Pages of this list">
+    ${to('Previous', page - 1)}<span class="muted">Page ${page} of ${pages}</span>${to('Next', page + 1)}
+  </nav>`;
+}
 
 /** SUCCESS or FAILURE, told by a sign and a word, not by its colour alone. */
 export function verdictPill(verdict: string): Html {

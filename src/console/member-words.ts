@@ -1,7 +1,9 @@
-import type { Kind } from '../callback/callback.ts';
+import { type Kind, KINDS } from '../callback/callback.ts';
+import { type Html, withQuery } from './html.ts';
+import { choices } from './layout.ts';
 
 /** The words for what callbacks have, the same on all pages. */
-export const KIND_WORDS: Readonly<Record<Kind, string>> = {
+const KIND_WORDS: Readonly<Record<Kind, string>> = {
   payment: 'Payment',
   transfer: 'Withdrawal',
   web3: 'Web3 transaction',
@@ -29,3 +31,14 @@ export const memberWord = (kind: Kind, name: string): string =>
 
 /** The member that names the operation. */
 export const idMember = (kind: Kind): string => (kind === 'payment' ? 'appOrderId' : 'request_id');
+
+/** Links to the same page for each kind of callback. */
+export const kindChoices = (path: string, chosen: Kind): Html =>
+  choices(
+    'Kinds of callbacks',
+    KINDS.map((kind) => ({
+      to: withQuery(path, { kind }),
+      text: KIND_WORDS[kind],
+      isChosen: kind === chosen,
+    })),
+  );

@@ -1,3 +1,4 @@
+import { CountersignError } from '../errors.ts';
 import type { Html } from './html.ts';
 
 /** What a person may do. `operate` includes `read`. */
@@ -77,4 +78,20 @@ export interface Act {
 export interface Pages {
   readonly pages: readonly Page[];
   readonly acts?: readonly Act[];
+}
+
+/** What is no fault of what a person typed. */
+const NOT_TYPED = /^(?:STORE_|BUSY$|NOT_FOUND$)/;
+
+/** Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. */
+export async function orAgain<T>(
+  perform: () => Promise<T>,
+  again: (fault: string) => View | Promise<View>,
+): Promise<T | View> {
+  try {
+    return await perform();
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError) || NOT_TYPED.test(thrown.code)) throw thrown;
+    return { ...(await again(`${thrown.message}.`)), status: 422 };
+  }
 }

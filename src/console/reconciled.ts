@@ -4,7 +4,6 @@ import { CountersignError } from '../errors.ts';
 import { CLASSES, type ClassName } from '../reconcile/classes.ts';
 import {
   type Closing,
-  type RecordedItem,
   type Records,
   type Run,
   TEMPORARY,
@@ -12,50 +11,16 @@ import {
   openExceptions,
   readRecords,
 } from '../reconcile/records.ts';
-import { type State, stateOf } from '../reconcile/state.ts';
+import { stateOf } from '../reconcile/state.ts';
 
 /*
  * What pages show of a reconciliation.
  */
 
-/** A page of the days, newest first, and where the reconciliation stands. */
-export interface ReconciledDays extends Pick<State, 'days' | 'next' | 'classes'> {
-  readonly last: Pick<Run, 'day' | 'zone'> | undefined;
-  readonly open: number;
-  readonly page: number;
-  readonly pages: number;
-  readonly rows: readonly (Pick<Run, 'number' | 'day' | 'by'> & {
-    readonly items: number;
-    readonly exceptions: number;
-    readonly open: number;
-  })[];
-}
-
-/** A run with the first exceptions of each class, alarms first. */
-export interface ReconciledRun extends Pick<Run, 'number' | 'day' | 'zone' | 'at' | 'by' | 'csv'> {
-  /** The run that counts for the day: another one if this was replaced. */
-  readonly last: number;
-  readonly coins: Run['coins'];
-  readonly moreCoins: number;
-  readonly exceptions: number;
-  readonly closed: number;
-  readonly open: number;
-  readonly classes: readonly {
-    readonly name: ClassName;
-    readonly count: number;
-    readonly items: readonly ReconciledItem[];
-  }[];
-}
-
-export interface ReconciledItem extends RecordedItem {
-  readonly closing: Pick<Closing, 'message' | 'by' | 'entry'> | undefined;
-}
-
-export interface Reconciled {
-  days(directory: string, page: number): ReconciledDays;
-  /** Throws NOT_FOUND. */
-  run(directory: string, number: string): ReconciledRun;
-}
+export type Reconciled = ReturnType<typeof createReconciled>;
+export type ReconciledDays = ReturnType<typeof daysOf>;
+export type ReconciledRun = ReturnType<typeof runOf>;
+export type ReconciledItem = ReconciledRun['classes'][number]['items'][number];
 
 const RUNS_OF_PAGE = 50;
 const EXCEPTIONS_OF_CLASS = 50;
@@ -67,7 +32,7 @@ const RECORDS_BYTES_MAX = 33_554_432;
  * Reads the records of a directory, and keeps them until the directory changes: records are only ever added.
  * Each verb throws like readRecords, and USAGE for a directory that is too large.
  */
-export function createReconciled(read: (directory: string) => Records = readRecords): Reconciled {
+export function createReconciled(read: (directory: string) => Records = readRecords) {
   let kept: { readonly state: string; readonly records: Records } | undefined;
 
   function recordsIn(directory: string): Records {
@@ -87,8 +52,9 @@ export function createReconciled(read: (directory: string) => Records = readReco
   }
 
   return {
-    days: (directory, page) => daysOf(recordsIn(directory), page),
-    run: (directory, number) => runOf(recordsIn(directory), number),
+    days: (directory: string, page: number) => daysOf(recordsIn(directory), page),
+    /** Throws NOT_FOUND. */
+    run: (directory: string, number: string) => runOf(recordsIn(directory), number),
   };
 }
 
@@ -114,7 +80,8 @@ function stateOfFiles(directory: string): { readonly state: string; readonly byt
   return { state: [directory, ...state].join('\n'), bytes };
 }
 
-function daysOf(records: Records, wanted: number): ReconciledDays {
+/** A page of the days, newest first, and where the reconciliation stands. */
+function daysOf(records: Records, wanted: number) {
   const { days, last, next, open, classes } = stateOf(records);
   const runs = [...lastRuns(records).values()].sort((a, b) => (a.day < b.day ? 1 : -1));
   const pages = Math.max(1, Math.ceil(runs.length / RUNS_OF_PAGE));
@@ -123,7 +90,7 @@ function daysOf(records: Records, wanted: number): ReconciledDays {
     days,
     next,
     classes,
-    last: last && { day: last.day, zone: last.zone },
+    last,
     open: open.length,
     page,
     pages,
@@ -138,24 +105,20 @@ function daysOf(records: Records, wanted: number): ReconciledDays {
   };
 }
 
-function runOf(records: Records, wanted: string): ReconciledRun {
+/** A run with the first exceptions of each class, alarms first. */
+function runOf(records: Records, wanted: string) {
   const run = records.runs.find((each) => String(each.number) === wanted);
   if (run === undefined) {
     throw new CountersignError('NOT_FOUND', 'there is no such run. The page of the journal lists all');
   }
-  const { number, day, zone, at, by, csv, coins, exceptions } = run;
-  const closings = records.closings.filter((each) => each.run === number);
+  const closings = records.closings.filter((each) => each.run === run.number);
   return {
-    number,
-    day,
-    zone,
-    at,
-    by,
-    csv,
-    last: lastRuns(records).get(day)?.number ?? number,
-    coins: coins.slice(0, COINS_SHOWN),
-    moreCoins: Math.max(0, coins.length - COINS_SHOWN),
-    exceptions: exceptions.length,
+    ...run,
+    /** The run that counts for the day: another one if this was replaced. */
+    last: lastRuns(records).get(run.day)?.number ?? run.number,
+    coins: run.coins.slice(0, COINS_SHOWN),
+    moreCoins: Math.max(0, run.coins.length - COINS_SHOWN),
+    exceptions: run.exceptions.length,
     closed: closings.length,
     open: openExceptions(records, run).length,
     classes: classesOf(run, closings),
@@ -164,10 +127,8 @@ function runOf(records: Records, wanted: string): ReconciledRun {
 
 const isClass = (name: string): name is ClassName => Object.hasOwn(CLASSES, name);
 
-function classesOf({ exceptions }: Run, closings: readonly Closing[]): ReconciledRun['classes'] {
-  const closingOf = new Map(
-    closings.map(({ item, message, by, entry }) => [item, { message, by, entry }] as const),
-  );
+function classesOf({ exceptions }: Run, closings: readonly Closing[]) {
+  const closingOf = new Map(closings.map((closing) => [closing.item, closing]));
   return Object.keys(CLASSES)
     .filter(isClass)
     .sort((a, b) => (CLASSES[a].level < CLASSES[b].level ? -1 : 0))

@@ -1,5 +1,4 @@
 import { type PageParts, createPages } from '../console/pages.ts';
-import { createReading } from '../console/reading.ts';
 import { createReconciled } from '../console/reconciled.ts';
 import type { AskService } from '../console/service-state.ts';
 import { CHALLENGES, FAILURES, createAttempts } from '../console/sign-in/attempts.ts';
@@ -130,7 +129,7 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
   const console = entrance && {
     ...createPages({
       store,
-      reading: createReading(store, (source) => groups.get(source)),
+      groupOf: (source) => groups.get(source),
       reconciled: createReconciled(),
       askService: parts.askService ?? (() => Promise.resolve(undefined)),
       simulate,

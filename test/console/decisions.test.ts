@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { continued, stepIn } from '../../src/console/continued.ts';
+import { continued, stepIn } from '../../src/console/search.ts';
 import { markupOf } from '../../src/console/html.ts';
 import { layout } from '../../src/console/layout.ts';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';

@@ -4,7 +4,6 @@ import { formatAmount } from '../../src/values/amount.ts';
 import type { Pages } from '../../src/console/page.ts';
 import { listsPages } from '../../src/console/pages/lists.ts';
 import { pricesPages } from '../../src/console/pages/prices.ts';
-import { createReading } from '../../src/console/reading.ts';
 import type { Store } from '../../src/store/store.ts';
 import { ADA, READER, type TestConsole, startTestConsole } from './console.ts';
 
@@ -286,14 +285,12 @@ describeOnBothStores('the state that operators keep', (host) => {
     const lists = (changeList: Store['changeList']): Pages =>
       listsPages({
         store: { ...store, changeList },
-        reading: createReading(store, () => undefined),
         policies: { current: () => undefined },
         sources: [{ name: 'shop' }],
       });
     const prices = (changePrices: Store['changePrices']): Pages =>
       pricesPages({
         store: { ...store, changePrices },
-        reading: createReading(store, () => undefined),
         onPricesChanged: () => undefined,
         clock: Date.now,
       });

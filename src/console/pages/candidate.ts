@@ -13,8 +13,9 @@ import {
   isTestFile,
 } from '../candidate-checks.ts';
 import { diffLines } from '../highlight.ts';
+import { hiddenFields } from '../fields.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
-import { facts, fault, instant, nothing } from '../layout.ts';
+import { card, entryLink, facts, fault, instant, nothing } from '../layout.ts';
 import {
   type ActRequest,
   type Pages,
@@ -211,10 +212,7 @@ ${verbatim(text)}</textarea>
 
 function foundCards({ checked, expected, frozen }: NonNullable<Shown['found']>): Html {
   if (!checked.valid) {
-    return html`<section class="card">
-      <h2>Validation <span class="pill no">✕ faults</span></h2>
-      <pre>${shortened(checked.faults)}</pre>
-    </section>`;
+    return card(html`Validation <span class="pill no">✕ faults</span>`, shortened(checked.faults));
   }
   const { revision, size, warnings, lists, tests, diff } = checked;
   const state = tests.count === 0 ? 'none' : tests.failed === 0 ? 'passed' : 'failed';
@@ -223,53 +221,47 @@ function foundCards({ checked, expected, frozen }: NonNullable<Shown['found']>):
     passed: html`<span class="pill yes">✓ ${counted(tests.count, 'test')} passed</span>`,
     failed: html`<span class="pill no">✕ ${tests.failed} of ${counted(tests.count, 'test')} failed</span>`,
   };
-  return html`<section class="card">
-      <h2>Validation <span class="pill yes">✓ no faults</span></h2>
-      ${facts([
-        ['Revision', html`<span class="mono">${revision}</span>`],
-        ['Content', size],
-        ['In force', html`<span class="mono">${expected === '' ? 'none' : shortRevision(expected)}</span>`],
-      ])}
-      ${lists.map((sentence) => fault(sentence))}
-      ${warnings.map((warning) => html`<p class="warn">${warning}</p>`)}
-      ${frozen.map((sentence) => html`<p class="warn">Approvals are frozen: ${sentence}</p>`)}
-      <input type="hidden" name="revision" value="${revision}" />
-      <input type="hidden" name="expected" value="${expected}" />
-    </section>
-    <section class="card">
-      <h2>Tests ${pills[state]}</h2>
-      <pre>${shortened(tests.text)}</pre>
-    </section>
-    <section class="card">
-      <h2>
-        What it changes
-        ${diff.loosens.length > 0 && html`<span class="pill warn">may approve what was refused</span>`}
-      </h2>
-      ${diffLines(cutText(diff.text))}
-    </section>`;
+  return html`${card(
+    html`Validation <span class="pill yes">✓ no faults</span>`,
+    facts([
+      ['Revision', html`<span class="mono">${revision}</span>`],
+      ['Content', size],
+      ['In force', html`<span class="mono">${expected === '' ? 'none' : shortRevision(expected)}</span>`],
+    ]),
+    lists.map(fault),
+    warnings.map((warning) => html`<p class="warn">${warning}</p>`),
+    frozen.map((sentence) => html`<p class="warn">Approvals are frozen: ${sentence}</p>`),
+    hiddenFields({ revision, expected }),
+  )}
+  ${card(html`Tests ${pills[state]}`, shortened(tests.text))}
+  ${card(
+    html`What it changes
+    ${diff.loosens.length > 0 && html`<span class="pill warn">may approve what was refused</span>`}`,
+    diffLines(cutText(diff.text)),
+  )}`;
 }
 
 const cutText = (text: string): string =>
   text.length > SHOWN_CHARACTERS
     ? `${text.slice(0, SHOWN_CHARACTERS)}\n… ${text.length - SHOWN_CHARACTERS} more characters`
     : text;
-const shortened = (text: string): Html => lines(cutText(text));
+const shortened = (text: string): Html => html`<pre>${lines(cutText(text))}</pre>`;
 
 const backtestFields = (days = String(DAYS.usual)): Html =>
-  html`<section class="card">
-    <h2>Backtest</h2>
-    <p class="hint">
-      Decides the recorded callbacks again under this candidate, and shows which verdicts would change. It
-      runs in a process of its own, beside the service.
-    </p>
-    <div class="fields">
-      <label
-        >Days to report
-        <input name="days" type="number" min="${DAYS.least}" max="${DAYS.most}" value="${days}"
-      /></label>
-      <button formaction="${link`/policies/backtest`}">Start the backtest</button>
-    </div>
-  </section>`;
+  card(
+    'Backtest',
+    html`<p class="hint">
+        Decides the recorded callbacks again under this candidate, and shows which verdicts would change. It
+        runs in a process of its own, beside the service.
+      </p>
+      <div class="fields">
+        <label
+          >Days to report
+          <input name="days" type="number" min="${DAYS.least}" max="${DAYS.most}" value="${days}"
+        /></label>
+        <button formaction="${link`/policies/backtest`}">Start the backtest</button>
+      </div>`,
+  );
 
 function pushCard(
   { mayPush }: CandidateParts,
@@ -279,44 +271,41 @@ function pushCard(
 ): Html {
   const command = `countersign policy push DIRECTORY --expect ${expected.slice(0, 12) || 'none'} --message "…"`;
   if (checked.revision === expected) {
-    return html`<section class="card">
-      <h2>Push</h2>
-      ${nothing('This revision is in force already.')}
-    </section>`;
+    return card('Push', nothing('This revision is in force already.'));
   }
   if (!mayPush || !mayUse(person, 'operate')) {
     const why = mayPush
       ? 'You need the role operate to push here.'
       : 'Pushing is not enabled here (console.push).';
-    return html`<section class="card">
-      <h2>Push</h2>
-      <p>${why} Run this where the files are, and compare the revision that it prints:</p>
-      <pre>${command}</pre>
-    </section>`;
+    return card(
+      'Push',
+      html`<p>${why} Run this where the files are, and compare the revision that it prints:</p>
+        <pre>${command}</pre>`,
+    );
   }
-  return html`<section class="card">
-    <h2>Push</h2>
-    <div class="fields">
-      <label class="wide"
-        >Message, for the history
-        <input
-          name="message"
-          maxlength="${MESSAGE_MAX}"
-          autocomplete="off"
-          value="${verbatim(typed?.message ?? '')}"
-      /></label>
-      <label
-        >Type “${CONFIRMATION}” to confirm
-        <input name="confirmation" autocomplete="off" autocapitalize="none"
-      /></label>
-    </div>
-    <div class="actions">
-      <button class="danger" formaction="${link`/policies/push`}">
-        Push ${shortRevision(checked.revision)}
-      </button>
-      <p class="hint">It is in force on all replicas at once, unless somebody pushes before you.</p>
-    </div>
-  </section>`;
+  return card(
+    'Push',
+    html`<div class="fields">
+        <label class="wide"
+          >Message, for the history
+          <input
+            name="message"
+            maxlength="${MESSAGE_MAX}"
+            autocomplete="off"
+            value="${verbatim(typed?.message ?? '')}"
+        /></label>
+        <label
+          >Type “${CONFIRMATION}” to confirm
+          <input name="confirmation" autocomplete="off" autocapitalize="none"
+        /></label>
+      </div>
+      <div class="actions">
+        <button class="danger" formaction="${link`/policies/push`}">
+          Push ${shortRevision(checked.revision)}
+        </button>
+        <p class="hint">It is in force on all replicas at once, unless somebody pushes before you.</p>
+      </div>`,
+  );
 }
 
 // ---- acts ----
@@ -499,10 +488,7 @@ function outcomeCard(outcome: Backtest['outcome']): Html | false {
   if (outcome.state === 'running') return false;
   if (outcome.state === 'failed') return fault(`${outcome.because}.`);
   if (outcome.state === 'cancelled') return nothing(`${outcome.by} cancelled it.`);
-  return html`<section class="card">
-    <h2>Result</h2>
-    <pre>${cutText(outcome.text).split('\n').map(resultLine)}</pre>
-  </section>`;
+  return card('Result', html`<pre>${cutText(outcome.text).split('\n').map(resultLine)}</pre>`);
 }
 
 /** The time, source and id of a callback that a backtest lists. */
@@ -511,9 +497,6 @@ const LISTED = /^(\d{4}-\S+Z {2})([^\s/]+)\/(\S+)( .*)$/;
 /** A line of the result, with a link to the decision that it names. */
 function resultLine(line: string, at: number): Html {
   const [, time = '', source = '', id = '', rest = ''] = LISTED.exec(line) ?? [];
-  const shown =
-    id === ''
-      ? lines(line)
-      : html`${time}<a href="${link`/decisions/${source}/${id}`}">${source}/${id}</a>${lines(rest)}`;
+  const shown = id === '' ? lines(line) : html`${time}${entryLink(source, id)}${lines(rest)}`;
   return html`${at > 0 && lines('\n')}${shown}`;
 }

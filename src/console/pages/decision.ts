@@ -1,15 +1,17 @@
 import { CountersignError } from '../../errors.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import { type RuleReport, wordOf } from '../../policy/explain.ts';
+import { storedRelease } from '../../release/stored.ts';
 import type { CallText, PolicyMovementTexts } from '../../policy/transaction-text.ts';
-import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
+import { type RecordedTransaction, recordedTransaction } from '../../simulation/recorded-transaction.ts';
 import type { JournalEntry } from '../../store/store.ts';
 import { sha256Hex } from '../../values/canonical.ts';
 import { counted } from '../../values/text.ts';
-import { type Html, html, lines, link, verbatim } from '../html.ts';
-import { facts, instant, numbers, proseOf, table, verdictPill } from '../layout.ts';
+import { hiddenFields } from '../fields.ts';
+import { type Html, html, lines, link } from '../html.ts';
+import { card, entryLink, facts, instant, numbers, proseOf, table, verdictPill } from '../layout.ts';
 import type { PageRequest, Pages, View } from '../page.ts';
-import type { FoundEntry } from '../reading.ts';
+import { type FoundEntry, foundEntry } from '../search.ts';
 import { type DecisionsParts, typeName } from './decisions.ts';
 
 const ABOUT_MAX = 100;
@@ -22,7 +24,7 @@ export function decisionPages(parts: DecisionsParts): Pages {
   };
 }
 
-async function show({ store, reading, sources }: DecisionsParts, { parameters }: PageRequest): Promise<View> {
+async function show({ store, sources }: DecisionsParts, { parameters }: PageRequest): Promise<View> {
   const { source = '', id = '' } = parameters;
   const entry = sources.some(({ name }) => name === source) ? await entryOf(store, source, id) : undefined;
   if (entry === undefined) {
@@ -33,9 +35,12 @@ async function show({ store, reading, sources }: DecisionsParts, { parameters }:
   }
   const [first, others, pushed, transaction] = await Promise.all([
     entry.of === '' ? undefined : store.entry(source, entry.of),
-    entry.subject === '' ? [] : reading.about(source, entry.subject, ABOUT_MAX),
+    entry.subject === ''
+      ? []
+      : store.entries({ source, subject: entry.subject, newestFirst: true, limit: ABOUT_MAX }),
     pushOf(store, entry.revision),
-    reading.transaction(entry),
+    // Policies that are no longer in force are compiled again.
+    recordedTransaction(entry, (known) => storedRelease(store, known)),
   ]);
   const explanation = explainJournalEntry(entry, first);
   const about = entry.subject === '' ? `${source}/${id}` : entry.subject;
@@ -45,7 +50,7 @@ async function show({ store, reading, sources }: DecisionsParts, { parameters }:
     up: { to: link`/decisions`, label: 'Decisions' },
     content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${
       transaction !== undefined && transactionCard(transaction)
-    }${callbackCard(explanation)}${aboutTable(others.filter((each) => each.id !== id))}`,
+    }${callbackCard(explanation)}${aboutTable(others.filter((each) => each.id !== id).map(foundEntry))}`,
   };
 }
 
@@ -83,10 +88,7 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
     ['Address', address],
     ['Request', requestId],
     ['Transaction', txid],
-    [
-      'Repeats',
-      of === '' ? undefined : html`<a href="${link`/decisions/${source}/${of}`}">${source}/${of}</a>`,
-    ],
+    ['Repeats', of === '' ? undefined : entryLink(source, of)],
     ['Would have refused next', next && html`${next.policy}/${next.rule}: ${proseOf(next.because)}`],
     [
       'Revision',
@@ -98,11 +100,12 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
             >`,
     ],
   ];
-  return html`<section class="card">
-    <h2>${verdict !== '' && verdictPill(verdict)} ${code}</h2>
-    <p class="because">${proseOf(because)}</p>
-    ${facts(known.map(([name, value = '']) => [name, value]))} ${tryForm(entry, detail)}
-  </section>`;
+  return card(
+    html`${verdict !== '' && verdictPill(verdict)} ${code}`,
+    html`<p class="because">${proseOf(because)}</p>`,
+    facts(known.map(([name, value = '']) => [name, value])),
+    tryForm(entry, detail),
+  );
 }
 
 /** Asks what the callback would be answered now. */
@@ -114,10 +117,7 @@ function tryForm(
   const [kind = ''] = subject.split(':');
   if (text === undefined || subject === '') return false;
   return html`<form class="actions" method="post" action="${link`/try`}">
-    <input type="hidden" name="kind" value="${kind}" />
-    <input type="hidden" name="source" value="${source}" />
-    ${scheme !== undefined && html`<input type="hidden" name="scheme" value="${scheme}" />`}
-    <input type="hidden" name="body" value="${verbatim(text)}" />
+    ${hiddenFields({ kind, source, scheme, body: text })}
     <button class="quiet">What would it be now?</button>
   </form>`;
 }
@@ -143,19 +143,17 @@ export function rulesTable(rules: readonly RuleReport[]): Html | false {
 }
 
 function transactionCard({ calls, movements }: RecordedTransaction): Html {
-  return html`<section class="card">
-    <h2>The transaction</h2>
-    ${
-      calls.list.length > 0 &&
+  return card(
+    'The transaction',
+    calls.list.length > 0 &&
       table(
         'Its calls, in order; a wrapper comes before the calls in it',
         ['Call', 'Method', 'Contract', 'Native coins', 'Arguments'],
         calls.list.map(callRow),
-      )
-    }
-    ${calls.problem !== '' && html`<p class="because">${proseOf(calls.problem)}</p>`}
-    ${movementsTable(movements) || html`<p class="hint">${proseOf(NO_MOVEMENTS)}</p>`}
-  </section>`;
+      ),
+    calls.problem !== '' && html`<p class="because">${proseOf(calls.problem)}</p>`,
+    movementsTable(movements) || html`<p class="hint">${proseOf(NO_MOVEMENTS)}</p>`,
+  );
 }
 
 const NO_MOVEMENTS = 'No policy that it was decided by uses `movements`, so no rule looked at what it moves.';
@@ -202,26 +200,25 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
 function callbackCard({ detail }: EntryExplanation): Html | false {
   const { terms = {}, unknown = [], body, plaintext } = detail;
   if (body === undefined) return false;
-  return html`<section class="card">
-    <h2>The callback</h2>
-    ${facts([
+  return card(
+    'The callback',
+    facts([
       ...Object.entries(terms).map(
         ([name, value]) =>
           [WIRE_NAMES[name] ?? name, value === '' ? '' : html`<span class="mono">${value}</span>`] as const,
       ),
-      ...(unknown.length === 0 ? [] : [['Unknown members', unknown.join(', ')] as const]),
+      ['Unknown members', unknown.join(', ')],
       ['Length of the body', counted(Buffer.byteLength(body), 'byte')],
       ['SHA-256 of the body', html`<span class="mono">${sha256Hex(body)}</span>`],
-    ])}
-    <h3>Body, as it arrived</h3>
-    <pre tabindex="0">${lines(body)}</pre>
-    ${
-      plaintext !== undefined &&
-      html`<h3>What was in its envelope</h3>
-        <pre tabindex="0">${lines(plaintext)}</pre>`
-    }
-  </section>`;
+    ]),
+    textUnder('Body, as it arrived', body),
+    plaintext !== undefined && textUnder('What was in its envelope', plaintext),
+  );
 }
+
+const textUnder = (heading: string, text: string): Html =>
+  html`<h3>${heading}</h3>
+    <pre tabindex="0">${lines(text)}</pre>`;
 
 function aboutTable(entries: readonly FoundEntry[]): Html | false {
   if (entries.length === 0) return false;
@@ -230,7 +227,7 @@ function aboutTable(entries: readonly FoundEntry[]): Html | false {
       'Other entries about the same order or request, newest first',
       ['Time (UTC)', 'Entry', 'Verdict', 'Code', 'Why'],
       entries.map((entry) => [
-        html`<a href="${link`/decisions/${entry.source}/${entry.id}`}">${instant(entry.atMs)}</a>`,
+        entryLink(entry.source, entry.id, instant(entry.atMs)),
         typeName(entry.type),
         entry.verdict === '' ? '' : verdictPill(entry.verdict),
         entry.code === '' ? '' : html`<span class="code">${entry.code}</span>`,

@@ -6,16 +6,14 @@ import { csvLine } from '../../reconcile/csv.ts';
 import { JOURNAL_TYPES, type Store } from '../../store/store.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { readInstant } from '../../values/clock.ts';
-import { continued, searchFrom, stepIn } from '../continued.ts';
 import { choiceField, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
-import { fault, instant, nothing, numbers, proseOf, table, verdictPill } from '../layout.ts';
-import type { Download, PageRequest, Pages, View } from '../page.ts';
-import type { FoundEntry, FoundPage, Reading } from '../reading.ts';
+import { entryLink, fault, instant, nothing, numbers, proseOf, table, verdictPill } from '../layout.ts';
+import { type Download, type PageRequest, type Pages, type View, orAgain } from '../page.ts';
+import { type FoundEntry, type FoundPage, continued, searchFrom, stepIn } from '../search.ts';
 
 export interface DecisionsParts {
-  readonly store: Pick<Store, 'control' | 'entry' | 'history'>;
-  readonly reading: Pick<Reading, 'about' | 'search' | 'transaction'>;
+  readonly store: Pick<Store, 'control' | 'document' | 'entries' | 'entry' | 'history'>;
   readonly sources: readonly { readonly name: string }[];
 }
 
@@ -35,21 +33,14 @@ export function decisionsPages(parts: DecisionsParts): Pages {
 
 async function showDecisions(parts: DecisionsParts, { query }: PageRequest): Promise<View | Download> {
   const names = parts.sources.map(({ name }) => name);
-  try {
-    return await search(parts, query, names);
-  } catch (thrown) {
-    // What was typed stays in the form.
-    if (!(thrown instanceof CountersignError) || thrown.code !== 'USAGE') throw thrown;
-    return {
-      title: TITLE,
-      status: 422,
-      content: html`${fault(`${thrown.message}.`)}${searchForm(query, names)}`,
-    };
-  }
+  return orAgain(
+    () => search(parts, query, names),
+    (because) => ({ title: TITLE, content: html`${fault(because)}${searchForm(query, names)}` }),
+  );
 }
 
 async function search(
-  { reading }: DecisionsParts,
+  { store }: DecisionsParts,
   query: URLSearchParams,
   names: readonly string[],
 ): Promise<View | Download> {
@@ -63,7 +54,7 @@ async function search(
     limit: format === undefined ? ROWS : EXPORTED_ROWS,
     withMembers: true,
   };
-  const page = await searchFrom(reading, asked, LOOKED);
+  const page = await searchFrom(store, asked, LOOKED);
   if (format === 'csv')
     return { name: 'decisions.csv', contentType: 'text/csv; charset=utf-8', chunks: csv(page) };
   if (format === 'jsonl')
@@ -181,7 +172,7 @@ function rows({ entries, members }: FoundPage): Html {
     entries.map((entry, at) => {
       const { amount = '', asset = '', user = '' } = members[at] ?? {};
       return [
-        html`<a href="${link`/decisions/${entry.source}/${entry.id}`}">${instant(entry.atMs)}</a>`,
+        entryLink(entry.source, entry.id, instant(entry.atMs)),
         outcome(entry),
         entry.source,
         entry.subject,
@@ -251,8 +242,22 @@ function exported({
   entries,
   members,
 }: FoundPage): readonly Readonly<Record<(typeof COLUMNS)[number], string>>[] {
-  return entries.map(({ source, id, atMs, ...texts }, at) => {
+  return entries.map((entry, at) => {
+    const { type, verdict, code, subject, rule, because, revision } = entry;
     const { amount = '', asset = '', user = '' } = members[at] ?? {};
-    return { ...texts, id: `${source}/${id}`, at: new Date(atMs).toISOString(), amount, asset, user };
+    return {
+      type,
+      verdict,
+      code,
+      subject,
+      revision,
+      because,
+      rule,
+      id: `${entry.source}/${entry.id}`,
+      at: new Date(entry.atMs).toISOString(),
+      amount,
+      asset,
+      user,
+    };
   });
 }

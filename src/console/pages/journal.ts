@@ -9,8 +9,9 @@ import { runName } from '../../reconcile/records.ts';
 import type { Store } from '../../store/store.ts';
 import { counted } from '../../values/text.ts';
 import type { Clock } from '../../values/clock.ts';
-import { type Html, html, link, withQuery } from '../html.ts';
-import { facts, instant, nothing, table } from '../layout.ts';
+import { type Html, html, link } from '../html.ts';
+import { hiddenFields, reasonField, reasonIn } from '../fields.ts';
+import { card, entryLink, facts, instant, nothing, pageIn, pager, table } from '../layout.ts';
 import {
   type ActRequest,
   type Download,
@@ -35,8 +36,6 @@ export interface JournalParts {
   readonly clock: Clock;
 }
 
-const MESSAGE_MAX = 1000;
-
 /** The journals of the sources, and the reconciliation. */
 export function journalPages(parts: JournalParts): Pages {
   const runWith = ({ parameters: { run = '' } }: PageRequest): ReconciledRun =>
@@ -50,11 +49,11 @@ export function journalPages(parts: JournalParts): Pages {
       },
       {
         path: '/journal/runs/:run/items.csv',
-        show: async (request) => itemsOf(directoryIn(parts), runWith(request)),
+        show: (request) => fileOf(directoryIn(parts), runWith(request), 'csv'),
       },
       {
         path: '/journal/runs/:run/run.json',
-        show: async (request) => recordOf(directoryIn(parts), runWith(request)),
+        show: (request) => fileOf(directoryIn(parts), runWith(request), 'json'),
       },
     ],
     acts: [{ path: '/journal/close', role: 'operate', perform: (request) => close(parts, request) }],
@@ -65,27 +64,25 @@ async function showJournal(parts: JournalParts, { query }: PageRequest): Promise
   const { reconciled, runsDirectory, askService } = parts;
   return {
     title: 'Journal and reconciliation',
-    content: html`<section class="card">
-        <h2>Journal</h2>
-        ${await journalTable(parts)}
-        <p class="hint">
-          <code>countersign journal archive</code> moves old entries to files.
-          <code>countersign journal verify DIRECTORY --record</code> verifies them, and writes the result
-          here.
-        </p>
-      </section>
-      ${
-        runsDirectory === undefined
-          ? html`<section class="card">
-              <h2>Reconciliation</h2>
-              ${nothing('No reconciliation is set up. Set reconcile.directory, or see docs/reconcile.md.')}
-            </section>`
-          : html`${failureText(await askService())}${reconciliation(
-              reconciled.days(runsDirectory, pageIn(query)),
-            )}`
-      }`,
+    content: html`${card(
+      'Journal',
+      await journalTable(parts),
+      html`<p class="hint">
+        <code>countersign journal archive</code> moves old entries to files.
+        <code>countersign journal verify DIRECTORY --record</code> verifies them, and writes the result here.
+      </p>`,
+    )}
+    ${
+      runsDirectory === undefined
+        ? card('Reconciliation', nothing(NO_RECONCILIATION))
+        : html`${failureText(await askService())}${reconciliation(
+            reconciled.days(runsDirectory, pageIn(query)),
+          )}`
+    }`,
   };
 }
+
+const NO_RECONCILIATION = 'No reconciliation is set up. Set reconcile.directory, or see docs/reconcile.md.';
 
 async function journalTable({ store, sources }: JournalParts): Promise<Html> {
   const rows = await Promise.all(
@@ -97,9 +94,7 @@ async function journalTable({ store, sources }: JournalParts): Promise<Html> {
         archiveState(store, source),
       ]);
       const entry = (found: typeof oldest): Html =>
-        found === undefined
-          ? html`–`
-          : html`<a href="${link`/decisions/${source}/${found.id}`}">${instant(found.atMs)}</a>`;
+        found === undefined ? html`–` : entryLink(source, found.id, instant(found.atMs));
       return [
         source,
         String(size),
@@ -124,8 +119,7 @@ async function journalTable({ store, sources }: JournalParts): Promise<Html> {
 function archivedText(source: string, moved: ArchiveState['moved']): Html {
   if (moved === undefined) return html`–`;
   const { by, directory, entries } = moved.detail;
-  return html`<a href="${link`/decisions/${source}/${moved.id}`}">${instant(moved.atMs)}</a><br /><span
-      class="muted"
+  return html`${entryLink(source, moved.id, instant(moved.atMs))}<br /><span class="muted"
       >${counted(entries, 'entry', 'entries')} to ${directory}, by ${by}</span
     >`;
 }
@@ -137,8 +131,9 @@ function verifiedText(source: string, verified: ArchiveState['verified']): Html 
     faults === 0
       ? html`<span class="pill yes">✓ no fault</span>`
       : html`<span class="pill no">✕ ${counted(faults, 'fault')}</span>`;
-  return html`<a href="${link`/decisions/${source}/${verified.id}`}">${instant(verified.atMs)}</a>
-    ${result}<br /><span class="muted">${counted(entries, 'entry', 'entries')}, by ${by}</span>`;
+  return html`${entryLink(source, verified.id, instant(verified.atMs))} ${result}<br /><span class="muted"
+      >${counted(entries, 'entry', 'entries')}, by ${by}</span
+    >`;
 }
 
 // ---- the reconciliation ----
@@ -158,28 +153,19 @@ function failureText(state: ServiceState | undefined): Html | false {
   </p>`;
 }
 
-function pageIn(query: URLSearchParams): number {
-  const written = query.get('page') ?? '';
-  return /^\d{1,6}$/.test(written) ? Number(written) : 1;
-}
-
 function reconciliation(found: ReconciledDays): Html {
   const { days, last, next, open, classes } = found;
   if (last === undefined) {
-    return html`<section class="card">
-      <h2>Reconciliation</h2>
-      ${nothing('No day was reconciled yet.')}
-    </section>`;
+    return card('Reconciliation', nothing('No day was reconciled yet.'));
   }
-  return html`<section class="card">
-      <h2>Reconciliation ${openPill(open)}</h2>
-      ${facts([
-        ['Days', `${days}, up to ${last.day} in ${last.zone}`],
-        ['Next', next ?? '–'],
-        ...Object.entries(classes).map(([name, count]) => [name, String(count)] as const),
-      ])}
-    </section>
-    ${runsCard(found)}`;
+  return html`${card(
+    html`Reconciliation ${openPill(open)}`,
+    facts([
+      ['Days', `${days}, up to ${last.day} in ${last.zone}`],
+      ['Next', next ?? '–'],
+      ...Object.entries(classes).map(([name, count]) => [name, String(count)] as const),
+    ]),
+  )}${runsCard(found)}`;
 }
 
 const openPill = (open: number): Html =>
@@ -188,13 +174,9 @@ const openPill = (open: number): Html =>
     : html`<span class="pill no">✕ ${counted(open, 'open exception')}</span>`;
 
 function runsCard({ rows, page, pages }: ReconciledDays): Html {
-  const to = (label: string, number: number): Html | false =>
-    number >= 1 &&
-    number <= pages &&
-    html`<a class="button quiet" href="${withQuery(link`/journal`, { page: String(number) })}">${label}</a>`;
-  return html`<section class="card">
-    <h2>Days</h2>
-    ${table(
+  return card(
+    'Days',
+    table(
       'Days, newest first',
       ['Day', 'Run', 'Items', 'Exceptions', 'Open', 'By'],
       rows.map(({ number, day, by, items, exceptions, open }) => [
@@ -205,14 +187,9 @@ function runsCard({ rows, page, pages }: ReconciledDays): Html {
         open,
         by,
       ]),
-    )}
-    ${
-      pages > 1 &&
-      html`<nav class="actions" aria-label="Pages of this list">
-        ${to('Previous', page - 1)}<span class="muted">Page ${page} of ${pages}</span>${to('Next', page + 1)}
-      </nav>`
-    }
-  </section>`;
+    ),
+    pager(link`/journal`, page, pages),
+  );
 }
 
 // ---- one run ----
@@ -222,30 +199,26 @@ function runView(run: ReconciledRun, person: Person): View {
   return {
     title: `Run ${number} of ${day}`,
     content: html`${
-        last !== number &&
-        html`<p class="warn">
-          <a href="${link`/journal/runs/${last}`}">Run ${last}</a> replaced this one, because its inputs
-          changed.
-        </p>`
-      }
-      <section class="card">
-        <h2>Result ${openPill(open)}</h2>
-        ${facts([
-          ['Day', `${day} in ${zone}`],
-          ['Made', html`${instant(Date.parse(at))} by ${by}`],
-          ['Items', `${csv.items}, ${counted(exceptions, 'exception')}, ${closed} closed`],
-          ['SHA-256 of the items', html`<span class="mono">${csv.sha256}</span>`],
-        ])}
-        <p class="actions">
-          <a class="button quiet" href="${link`/journal/runs/${number}/items.csv`}">Items as CSV</a>
-          <a class="button quiet" href="${link`/journal/runs/${number}/run.json`}">Run as JSON</a>
-        </p>
-      </section>
-      <section class="card">
-        <h2>Sums</h2>
-        ${coinTable(run)}
-      </section>
-      ${exceptionCards(run, mayUse(person, 'operate') && last === number)}`,
+      last !== number &&
+      html`<p class="warn">
+        <a href="${link`/journal/runs/${last}`}">Run ${last}</a> replaced this one, because its inputs
+        changed.
+      </p>`
+    }
+    ${card(
+      html`Result ${openPill(open)}`,
+      facts([
+        ['Day', `${day} in ${zone}`],
+        ['Made', html`${instant(Date.parse(at))} by ${by}`],
+        ['Items', `${csv.items}, ${counted(exceptions, 'exception')}, ${closed} closed`],
+        ['SHA-256 of the items', html`<span class="mono">${csv.sha256}</span>`],
+      ]),
+      html`<p class="actions">
+        <a class="button quiet" href="${link`/journal/runs/${number}/items.csv`}">Items as CSV</a>
+        <a class="button quiet" href="${link`/journal/runs/${number}/run.json`}">Run as JSON</a>
+      </p>`,
+    )}
+    ${card('Sums', coinTable(run))} ${exceptionCards(run, mayUse(person, 'operate') && last === number)}`,
   };
 }
 
@@ -272,16 +245,16 @@ function exceptionCards({ number, classes }: ReconciledRun, mayClose: boolean): 
   return classes.map(({ name, count, items }) => {
     const more = count - items.length;
     const { level, meaning } = CLASSES[name];
-    return html`<section class="card">
-      <h2>${name} <span class="pill ${level === 'alarm' ? 'no' : 'warn'}">${level}</span></h2>
-      <p class="muted">${counted(count, 'item')}: ${meaning}.</p>
-      ${table(
+    return card(
+      html`${name} <span class="pill ${level === 'alarm' ? 'no' : 'warn'}">${level}</span>`,
+      html`<p class="muted">${counted(count, 'item')}: ${meaning}.</p>`,
+      table(
         `Exceptions: ${name}`,
         ['Item', 'Order or request', 'Approved', 'Settled', 'Note', 'Closed'],
         items.map((item) => exceptionRow(number, item, mayClose)),
-      )}
-      ${more > 0 && html`<p class="hint">And ${more} more, in the CSV.</p>`}
-    </section>`;
+      ),
+      more > 0 && html`<p class="hint">And ${more} more, in the CSV.</p>`,
+    );
   });
 }
 
@@ -293,7 +266,7 @@ function exceptionRow(
   return [
     `${run}/${item}`,
     html`${source} ${id}`,
-    ours === undefined ? '' : html`${ours.amount} ${ours.coin} ${entryLink(ours.place)}`,
+    ours === undefined ? '' : html`${ours.amount} ${ours.coin} ${placeLink(ours.place)}`,
     theirs === undefined
       ? ''
       : html`${theirs.amount} ${theirs.coin} <span class="muted">${theirs.place}</span>`,
@@ -302,24 +275,21 @@ function exceptionRow(
       ? mayClose
         ? closeForm(run, item)
         : 'open'
-      : html`${closing.message} <span class="muted">by ${closing.by}</span> ${entryLink(closing.entry)}`,
+      : html`${closing.message} <span class="muted">by ${closing.by}</span> ${placeLink(closing.entry)}`,
   ];
 }
 
 /** `shop/17` as a link to the entry. */
-function entryLink(place: string): Html {
+function placeLink(place: string): Html {
   const at = place.indexOf('/');
-  if (at < 1) return html`${place}`;
-  return html`<a href="${link`/decisions/${place.slice(0, at)}/${place.slice(at + 1)}`}">${place}</a>`;
+  return at < 1 ? html`${place}` : entryLink(place.slice(0, at), place.slice(at + 1));
 }
 
 const closeForm = (run: number, item: number): Html =>
   html`<details>
     <summary>Close</summary>
     <form method="post" action="${link`/journal/close`}">
-      <input type="hidden" name="run" value="${run}" />
-      <input type="hidden" name="item" value="${item}" />
-      <label>Reason <input name="message" required maxlength="${MESSAGE_MAX}" autocomplete="off" /></label>
+      ${hiddenFields({ run, item })} ${reasonField('Reason', 'message')}
       <div class="actions"><button>Close ${run}/${item}</button></div>
     </form>
   </details>`;
@@ -327,13 +297,7 @@ const closeForm = (run: number, item: number): Html =>
 async function close(parts: JournalParts, { form, person }: ActRequest): Promise<Redirect> {
   const { store, clock } = parts;
   const directory = directoryIn(parts);
-  const message = (form.get('message') ?? '').trim();
-  if (message === '') {
-    throw new CountersignError('USAGE', 'The reason is empty. Say what explains the exception');
-  }
-  if (message.length > MESSAGE_MAX) {
-    throw new CountersignError('USAGE', `The reason has more than ${MESSAGE_MAX} characters. Shorten it`);
-  }
+  const message = reasonIn(form, 'message', 'the exception is closed');
   const [run, item] = [numberOf(form, 'run'), numberOf(form, 'item')];
   const by = authorOf(person);
   const { closing, open } = await closeException({ directory, run, item, message, by, clock, store });
@@ -351,32 +315,23 @@ function numberOf(form: URLSearchParams, name: string): number {
 
 // ---- files ----
 
-/** The file of items beside the record. */
-const itemsOf = (directory: string, { number, day }: ReconciledRun): Promise<Download> =>
-  fileOf(directory, { number, day, type: 'csv', contentType: 'text/csv; charset=utf-8' });
-
-/** The record, which was verified. */
-const recordOf = (directory: string, { number, day }: ReconciledRun): Promise<Download> =>
-  fileOf(directory, { number, day, type: 'json', contentType: 'application/json; charset=utf-8' });
-
-interface FileOfRun {
-  readonly number: number;
-  readonly day: string;
-  readonly type: 'csv' | 'json';
-  readonly contentType: string;
-}
-
+/** The file of items, and the record, which was verified. */
+const CONTENT_TYPES = { csv: 'text/csv; charset=utf-8', json: 'application/json; charset=utf-8' } as const;
 const NAME = /^\d{8}-run-\d{4}-\d\d-\d\d\.(?:csv|json)$/;
 
 /** A file of the directory. Its name is made from the record, and never leaves the directory. */
-async function fileOf(directory: string, { number, day, type, contentType }: FileOfRun): Promise<Download> {
+async function fileOf(
+  directory: string,
+  { number, day }: ReconciledRun,
+  type: keyof typeof CONTENT_TYPES,
+): Promise<Download> {
   const name = `${runName(number, day)}.${type}`;
   const path = join(directory, name);
   const isFile = NAME.test(name) && (await stat(path).catch(() => undefined))?.isFile() === true;
   if (!isFile) {
     throw new CountersignError('NOT_FOUND', `the file ${name} is missing. Reconcile ${day} again`);
   }
-  return { name, contentType, chunks: textOf(path) };
+  return { name, contentType: CONTENT_TYPES[type], chunks: textOf(path) };
 }
 
 async function* textOf(path: string): AsyncGenerator<string> {

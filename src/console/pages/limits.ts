@@ -1,12 +1,20 @@
 import { START } from '../../journal/cursor.ts';
-import { type LimitUse, type LimitsInUse, type LimitsWanted, percentOf } from '../../simulation/limits.ts';
+import { releaseInForce } from '../../release/stored.ts';
+import {
+  type LimitUse,
+  type LimitsInUse,
+  type LimitsParts,
+  type LimitsWanted,
+  limitsInUse,
+  limitsOfEntries,
+  percentOf,
+} from '../../simulation/limits.ts';
 import type { Lockout, Store } from '../../store/store.ts';
 import { formatAmount } from '../../values/amount.ts';
 import { counted } from '../../values/text.ts';
-import { continued, searchFrom, stepIn } from '../continued.ts';
-import { choiceField, oneOf, reasonIn, textField, written } from '../fields.ts';
+import { choiceField, hiddenFields, oneOf, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, link } from '../html.ts';
-import { instant, nothing, numbers, table } from '../layout.ts';
+import { card, instant, nothing, numbers, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -17,11 +25,22 @@ import {
   authorOf,
   mayUse,
 } from '../page.ts';
-import type { Reading } from '../reading.ts';
+import { continued, endOf, searchFrom, stepIn } from '../search.ts';
 
 export interface LimitsPageParts {
-  readonly store: Pick<Store, 'liftLockout'>;
-  readonly reading: Pick<Reading, 'limits' | 'limitsOf' | 'lockedOut' | 'search'>;
+  readonly store: Pick<
+    Store,
+    | 'buckets'
+    | 'control'
+    | 'document'
+    | 'entries'
+    | 'entry'
+    | 'health'
+    | 'liftLockout'
+    | 'lockouts'
+    | 'prices'
+  >;
+  readonly groupOf: (source: string) => string | undefined;
   readonly sources: readonly { readonly name: string }[];
 }
 
@@ -43,16 +62,18 @@ export function limitsPages(parts: LimitsPageParts): Pages {
   };
 }
 
-async function show({ reading, sources }: LimitsPageParts, { query, person }: PageRequest): Promise<View> {
-  const names = sources.map(({ name }) => name);
+async function show(parts: LimitsPageParts, { query, person }: PageRequest): Promise<View> {
+  const names = parts.sources.map(({ name }) => name);
   const chosen = oneOf(query, 'source', names);
   const shown = chosen === undefined ? names : [chosen];
   const [rule, value] = [written(query, 'rule'), written(query, 'value')];
   const wanted = { rule, value, most: ROWS };
+  const current = await limitsParts(parts);
+  const { most: entries } = LOOKED;
   const [recent, locked, search] = await Promise.all([
-    reading.limits({ ...wanted, sources: shown }, LOOKED),
-    reading.lockedOut(shown, LOCKOUTS_MAX),
-    value === undefined ? undefined : searched(reading, shown, { ...wanted, value }, query),
+    limitsInUse(current, { ...wanted, sources: shown, entries, isOver: endOf(LOOKED) }),
+    lockedOut(parts.store, shown),
+    value === undefined ? undefined : searched(parts, current, shown, { ...wanted, value }, query),
   ]);
   const limits = search === undefined ? recent.limits : eachOnce([...search.limits, ...recent.limits]);
   const goesOn = limits.length === 0 && search?.next !== undefined;
@@ -76,6 +97,16 @@ async function show({ reading, sources }: LimitsPageParts, { query, person }: Pa
   };
 }
 
+/** What limits are measured by: the policies, the prices and the time of the store. */
+async function limitsParts({ store, groupOf }: LimitsPageParts): Promise<LimitsParts> {
+  const [release, prices, { nowMs }] = await Promise.all([
+    releaseInForce(store),
+    store.prices(),
+    store.health(),
+  ]);
+  return { store, release, prices, groupOf, nowMs };
+}
+
 interface Searched {
   readonly limits: readonly LimitUse[];
   readonly next: string | undefined;
@@ -84,13 +115,14 @@ interface Searched {
 
 /** The limits of the newest callbacks of a user, an address or an asset, however long ago they were. */
 async function searched(
-  reading: LimitsPageParts['reading'],
+  { store }: LimitsPageParts,
+  current: LimitsParts,
   sources: readonly string[],
   wanted: LimitsWanted & { readonly value: string },
   query: URLSearchParams,
 ): Promise<Searched> {
   const { entries, next, lookedAtMs } = await searchFrom(
-    reading,
+    store,
     {
       streams: sources.map((source) => ({ source })),
       newestFirst: true,
@@ -101,7 +133,7 @@ async function searched(
     },
     SEARCHED,
   );
-  return { limits: await reading.limitsOf(entries, wanted), next, lookedAtMs };
+  return { limits: await limitsOfEntries(current, entries, wanted), next, lookedAtMs };
 }
 
 /** The fullest first. */
@@ -116,9 +148,7 @@ function nothingOf(rule: string | undefined, value: string | undefined): string 
   const of = rule === undefined ? '' : ` of ${rule}`;
   if (value !== undefined)
     return `No limit over time${of} counts by ${value}, or the journal has no callback of it.`;
-  return rule === undefined
-    ? 'No limit over time counts the callbacks that were looked at.'
-    : `No limit over time${of} counts the callbacks that were looked at.`;
+  return `No limit over time${of} counts the callbacks that were looked at.`;
 }
 
 const USED =
@@ -176,14 +206,32 @@ function lookedAt({ looked, sinceMs, limits, found, wanted }: LimitsInUse): Html
 
 // ---- lock-outs ----
 
-function lockoutsCard(
-  { lockouts, more }: Awaited<ReturnType<Reading['lockedOut']>>,
-  person: Person,
-): Html | false {
+interface LockedOut {
+  readonly lockouts: readonly Lockout[];
+  readonly more: boolean;
+}
+
+/** Newest first. */
+async function lockedOut(store: LimitsPageParts['store'], sources: readonly string[]): Promise<LockedOut> {
+  const found: Lockout[] = [];
+  const result = (more: boolean): LockedOut => ({
+    lockouts: found.toSorted((a, b) => b.sinceMs - a.sinceMs),
+    more,
+  });
+  for (const source of sources) {
+    for await (const lockout of store.lockouts(source)) {
+      if (found.length === LOCKOUTS_MAX) return result(true);
+      found.push(lockout);
+    }
+  }
+  return result(false);
+}
+
+function lockoutsCard({ lockouts, more }: LockedOut, person: Person): Html | false {
   if (lockouts.length === 0) return false;
-  return html`<section class="card">
-    <h2>Locked out</h2>
-    ${table(
+  return card(
+    'Locked out',
+    table(
       'Who is locked out, newest first',
       ['Source', 'Who', 'Policy', numbers('Refusals'), 'Since (UTC)', 'Until (UTC)', 'Lift'],
       lockouts.map((lockout) => [
@@ -195,15 +243,14 @@ function lockoutsCard(
         lockout.untilMs === 0 ? 'it is lifted' : instant(lockout.untilMs),
         mayUse(person, 'operate') ? liftForm(lockout) : '',
       ]),
-    )}
-    ${more && html`<p class="hint">There are more. <code>countersign lockout list</code> has all of them.</p>`}
-  </section>`;
+    ),
+    more && html`<p class="hint">There are more. <code>countersign lockout list</code> has all of them.</p>`,
+  );
 }
 
 const liftForm = ({ source, id, whose }: Lockout): Html =>
   html`<form class="inline" method="post" action="${link`/limits/lift`}">
-    <input type="hidden" name="source" value="${source}" />
-    <input type="hidden" name="id" value="${id}" />
+    ${hiddenFields({ source, id })}
     <input
       name="message"
       required

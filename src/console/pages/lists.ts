@@ -10,10 +10,10 @@ import {
   removedTexts,
   sourcesToFill,
 } from '../../release/lists.ts';
-import type { ListSummary, Store } from '../../store/store.ts';
+import type { ListEntry, ListSummary, Store } from '../../store/store.ts';
 import { toComparable } from '../../values/comparable.ts';
 import { countLines, counted } from '../../values/text.ts';
-import { oneOf, reasonIn, textField, written } from '../fields.ts';
+import { hiddenFields, oneOf, reasonField, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, fault, instant, nothing, table } from '../layout.ts';
 import {
@@ -25,12 +25,12 @@ import {
   type View,
   authorOf,
   mayUse,
+  orAgain,
 } from '../page.ts';
-import type { ListedValues, Reading } from '../reading.ts';
+import { endOf } from '../search.ts';
 
 export interface ListsParts {
-  readonly store: Pick<Store, 'changeList' | 'lists'>;
-  readonly reading: Pick<Reading, 'listValues' | 'listed'>;
+  readonly store: Pick<Store, 'changeList' | 'listEntries' | 'lists'>;
   readonly policies: { readonly current: () => Release | undefined };
   readonly sources: readonly { readonly name: string }[];
 }
@@ -141,7 +141,7 @@ async function showList(parts: ListsParts, request: PageRequest): Promise<View> 
   const summary = await summaryOf(parts, named);
   const search = written(request.query, 'search');
   const contains = search === undefined ? '' : toComparable(search);
-  const found = summary && (await parts.reading.listValues(named, contains, ROWS, LOOKED));
+  const found = summary && (await listValues(parts.store, named, contains));
   return {
     title: `${named.source}/${named.list}`,
     content: html`${summaryCard(parts, named, summary)}${
@@ -193,10 +193,53 @@ function entriesTable({ entries, looked, more }: ListedValues, person: Person, n
 /** Leads to the preview, which asks for the reason. */
 const removeForm = ({ source, list }: Named, value: string): Html =>
   html`<form method="post" action="${link`/lists/${source}/${list}`}">
-    <input type="hidden" name="how" value="remove" />
-    <input type="hidden" name="values" value="${verbatim(JSON.stringify(value))}" />
+    ${hiddenFields({ how: 'remove', values: JSON.stringify(value) })}
     <button class="quiet" name="do" value="preview" aria-label="Remove ${value}">Remove</button>
   </form>`;
+
+interface ListedValues {
+  /** Sorted by value. */
+  readonly entries: readonly ListEntry[];
+  readonly looked: number;
+  /** Whether there may be more. */
+  readonly more: boolean;
+}
+
+/** The first entries of a list that contain a text, in the order of the store. */
+async function listValues(
+  store: ListsParts['store'],
+  { source, list }: Named,
+  contains: string,
+): Promise<ListedValues> {
+  const isLate = endOf(LOOKED);
+  const found = new Map<string, ListEntry>();
+  let looked = 0;
+  const result = (more: boolean): ListedValues => ({
+    entries: [...found.values()].sort((a, b) => (a.value < b.value ? -1 : 1)),
+    looked,
+    more,
+  });
+  for await (const entry of store.listEntries(source, list)) {
+    if (found.size === ROWS || looked === LOOKED.most || isLate(looked)) return result(true);
+    looked += 1;
+    if (entry.value.includes(contains)) found.set(entry.value, entry);
+  }
+  return result(false);
+}
+
+/** Which of the values are on the list; all of its values if none are given. */
+async function listed(
+  store: ListsParts['store'],
+  { source, list }: Named,
+  wanted: ReadonlySet<string> | undefined,
+): Promise<readonly string[]> {
+  const found = new Set<string>();
+  for await (const { value } of store.listEntries(source, list)) {
+    if (wanted === undefined || wanted.has(value)) found.add(value);
+    if (found.size === wanted?.size) break;
+  }
+  return [...found];
+}
 
 // ---- changes ----
 
@@ -231,10 +274,7 @@ const changeForm = ({ source, list }: Named, { how, values, message }: Typed): H
         <textarea id="values" name="values" rows="6" spellcheck="false" autocapitalize="none">
 ${verbatim(values)}</textarea>
       </label>
-      <label class="wide"
-        >Reason, for the journal
-        <input name="message" value="${verbatim(message)}" maxlength="1000" autocomplete="off"
-      /></label>
+      ${reasonField('Reason, for the journal', 'message', message, false)}
     </div>
     <div class="actions"><button name="do" value="preview">Show what would change</button></div>
   </form>`;
@@ -258,17 +298,14 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
   const named = namedIn(parts, request);
   const how = oneOf(form, 'how', HOWS) ?? 'add';
   const typed = { how, values: form.get('values') ?? '', message: (form.get('message') ?? '').trim() };
-  let preview: Preview;
-  try {
-    preview = await previewOf(parts, named, typed);
-  } catch (thrown) {
-    if (!(thrown instanceof CountersignError) || thrown.code !== 'LIST_INVALID') throw thrown;
-    return {
+  const preview = await orAgain(
+    () => previewOf(parts, named, typed),
+    (because) => ({
       title: `${named.source}/${named.list}`,
-      status: 422,
-      content: html`${fault(`${thrown.message}.`)}${changeForm(named, shownAgain(typed))}`,
-    };
-  }
+      content: html`${fault(because)}${changeForm(named, shownAgain(typed))}`,
+    }),
+  );
+  if ('content' in preview) return preview;
   const { add, remove } = preview;
   const version = String(preview.summary?.version ?? 0);
   if (form.get('do') !== 'change') return previewView(named, typed, preview);
@@ -361,7 +398,7 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   const existing = new Set(
     summary === undefined || !isExact
       ? []
-      : await parts.reading.listed(named, how === 'replace' ? undefined : [...unique]),
+      : await listed(parts.store, named, how === 'replace' ? undefined : unique),
   );
   const add = how === 'remove' ? [] : [...unique].filter((value) => !existing.has(value));
   const remove =
@@ -406,21 +443,11 @@ function previewView(named: Named, typed: Typed, preview: Preview, problem = '')
               </p>`
         }
         ${valuesCard('Added', add)}${valuesCard('Removed', remove)}
-        <input type="hidden" name="how" value="${typed.how}" />
-        <input type="hidden" name="values" value="${verbatim(typed.values)}" />
-        <input type="hidden" name="version" value="${summary?.version ?? 0}" />
+        ${hiddenFields({ how: typed.how, values: typed.values, version: summary?.version ?? 0 })}
         ${
           changes > 0 || isNew
             ? html`<div class="fields">
-                  <label class="wide"
-                    >Reason, for the journal
-                    <input
-                      name="message"
-                      value="${verbatim(typed.message)}"
-                      required
-                      maxlength="1000"
-                      autocomplete="off"
-                  /></label>
+                  ${reasonField('Reason, for the journal', 'message', typed.message)}
                   ${
                     !isKnown &&
                     html`<label

@@ -4,8 +4,19 @@ import { lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { barChart } from '../chart.ts';
-import { oneOf, reasonIn } from '../fields.ts';
-import { facts, fault, instant, nothing, numbers, proseOf, table } from '../layout.ts';
+import { hiddenFields, oneOf, reasonField, reasonIn } from '../fields.ts';
+import {
+  card,
+  choices,
+  entryLink,
+  facts,
+  fault,
+  instant,
+  nothing,
+  numbers,
+  proseOf,
+  table,
+} from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -15,6 +26,7 @@ import {
   type View,
   authorOf,
   mayUse,
+  orAgain,
 } from '../page.ts';
 import { type AskService, PERIODS, type Period, type ServiceState } from '../service-state.ts';
 
@@ -30,12 +42,11 @@ const CONFIRMATIONS = { freeze: 'freeze', unfreeze: 'unfreeze' } as const;
 
 /** The first page: what happens now, and the freezes. */
 export function nowPages(parts: NowParts): Pages {
-  const { store } = parts;
   return {
     pages: [{ path: '/', navigation: 'Now', show: (request) => show(parts, request) }],
     acts: [
-      { path: '/freeze', role: 'operate', perform: orAgain(parts, (request) => freeze(store, request)) },
-      { path: '/unfreeze', role: 'operate', perform: orAgain(parts, (request) => unfreeze(store, request)) },
+      { path: '/freeze', role: 'operate', perform: (request) => orForms(freeze, parts, request) },
+      { path: '/unfreeze', role: 'operate', perform: (request) => orForms(unfreeze, parts, request) },
     ],
   };
 }
@@ -53,8 +64,7 @@ async function show(
       : html`${activityCard(state.activity, period)}${alarmsCard(state.activity)}`;
   return {
     title: 'Now',
-    content: html`${mistake && fault(`${mistake.because}.`)}${freezeCard(control, person, mistake)}
-      ${ofService}
+    content: html`${mistake && fault(mistake.because)}${freezeCard(control, person, mistake)} ${ofService}
       <div class="cards">${state && readinessCard(state.readiness)}${revisionCard(control)}</div>`,
   };
 }
@@ -65,46 +75,38 @@ interface Mistake {
   readonly form: URLSearchParams;
 }
 
-/** What was typed is not lost by a mistake: the form is shown again. */
-function orAgain(
+const orForms = (
+  perform: (store: NowParts['store'], request: ActRequest) => Promise<Redirect>,
   parts: NowParts,
-  perform: (request: ActRequest) => Promise<Redirect>,
-): (request: ActRequest) => Promise<Redirect | View> {
-  return async (request) => {
-    try {
-      return await perform(request);
-    } catch (thrown) {
-      if (!(thrown instanceof CountersignError) || thrown.code !== 'USAGE') throw thrown;
-      const { form } = request;
-      return { ...(await show(parts, request, { because: thrown.message, form })), status: 422 };
-    }
-  };
-}
+  request: ActRequest,
+): Promise<Redirect | View> =>
+  orAgain(
+    () => perform(parts.store, request),
+    (because) => show(parts, request, { because, form: request.form }),
+  );
 
 /** Services send a heartbeat every two seconds. */
 const SILENT_MS = 10_000;
 
 /** All services of the store, where none of them says more. */
 const servicesCard = ({ nowMs, services }: Awaited<ReturnType<Store['services']>>): Html =>
-  html`<section class="card">
-    <h2>Services</h2>
-    ${
-      services.length === 0
-        ? nothing('No service has answered callbacks on this store in the last day.')
-        : table(
-            'Services of this store, by their last heartbeat',
-            ['Service', 'Last heartbeat (UTC)', 'State'],
-            services.map(({ name, atMs, trouble }) => [
-              name,
-              instant(atMs),
-              nowMs - atMs > SILENT_MS ? '✕ no heartbeat' : trouble === '' ? '✓ ready' : `✕ ${trouble}`,
-            ]),
-          )
-    }
-    <p class="hint">
+  card(
+    'Services',
+    services.length === 0
+      ? nothing('No service has answered callbacks on this store in the last day.')
+      : table(
+          'Services of this store, by their last heartbeat',
+          ['Service', 'Last heartbeat (UTC)', 'State'],
+          services.map(({ name, atMs, trouble }) => [
+            name,
+            instant(atMs),
+            nowMs - atMs > SILENT_MS ? '✕ no heartbeat' : trouble === '' ? '✓ ready' : `✕ ${trouble}`,
+          ]),
+        ),
+    html`<p class="hint">
       Each service counts the callbacks that it answers: see its own console, or <code>/metrics</code>.
-    </p>
-  </section>`;
+    </p>`,
+  );
 
 function activityCard({ sinceMs, over }: ServiceState['activity'], period: Period): Html {
   const { slots, slotMs, refusals } = over[period];
@@ -114,20 +116,14 @@ function activityCard({ sinceMs, over }: ServiceState['activity'], period: Perio
   const each = minutes === 1 ? 'minute' : minutes < 60 ? `${minutes} minutes` : `${minutes / 60} hours`;
   return html`<section class="card">
     <h2>Callbacks</h2>
-    <nav aria-label="Periods">
-      <ul class="choices">
-        ${PERIODS.map(
-          (name) =>
-            html`<li>
-              <a
-                href="${withQuery(link`/`, { period: name })}"
-                ${name === period && html` aria-current="true"`}
-                >last ${name}</a
-              >
-            </li>`,
-        )}
-      </ul>
-    </nav>
+    ${choices(
+      'Periods',
+      PERIODS.map((name) => ({
+        to: withQuery(link`/`, { period: name }),
+        text: `last ${name}`,
+        isChosen: name === period,
+      })),
+    )}
     <p class="legend">
       <span class="yes">${success} SUCCESS</span><span class="no">${failure} FAILURE</span>
     </p>
@@ -165,44 +161,38 @@ function refusalLink(cause: string, fromMs = 0): Html {
 
 function alarmsCard({ alarms }: ServiceState['activity']): Html | false {
   if (alarms.length === 0) return false;
-  return html`<section class="card">
-    <h2>Alarms</h2>
-    ${table(
+  return card(
+    'Alarms',
+    table(
       'Callbacks that somebody must look into, newest first',
       ['Time (UTC)', 'About', 'Code', 'Why'],
       alarms.map(({ atMs, source = '', subject = '', code, because, decision }) => [
-        decision === undefined
-          ? instant(atMs)
-          : html`<a href="${link`/decisions/${source}/${decision}`}">${instant(atMs)}</a>`,
+        decision === undefined ? instant(atMs) : entryLink(source, decision, instant(atMs)),
         `${source} ${subject}`,
         html`<span class="code">${code}</span>`,
         proseOf(because),
       ]),
-    )}
-  </section>`;
+    ),
+  );
 }
 
 function readinessCard({ ready, checks }: ServiceState['readiness']): Html {
-  return html`<section class="card">
-    <h2>Readiness <span class="pill ${ready ? 'yes' : 'no'}">${ready ? '✓ ready' : '✕ not ready'}</span></h2>
-    ${facts(checks.map(({ name, ok, because }) => [name, html`${ok ? '✓' : '✕'} ${because}`] as const))}
-  </section>`;
+  return card(
+    html`Readiness <span class="pill ${ready ? 'yes' : 'no'}">${ready ? '✓ ready' : '✕ not ready'}</span>`,
+    facts(checks.map(({ name, ok, because }) => [name, html`${ok ? '✓' : '✕'} ${because}`] as const)),
+  );
 }
 
 function revisionCard({ revision, sequence, prices }: Control): Html {
-  return html`<section class="card">
-    <h2>In force</h2>
-    ${facts([
-      [
-        'Revision',
-        revision === ''
-          ? 'none'
-          : html`<a class="mono" href="${link`/policies`}">${shortRevision(revision)}</a>`,
-      ],
+  const inForce = html`<a class="mono" href="${link`/policies`}">${shortRevision(revision)}</a>`;
+  return card(
+    'In force',
+    facts([
+      ['Revision', revision === '' ? 'none' : inForce],
       ['Change', html`${sequence} (<a href="${link`/policies/history`}">all pushes</a>)`],
       ['Prices', prices === 0 ? 'none' : `version ${prices}`],
-    ])}
-  </section>`;
+    ]),
+  );
 }
 
 function freezeCard({ frozen }: Control, person: Person, mistake?: Mistake): Html {
@@ -235,7 +225,7 @@ const unfreezeForm = (standing: Freeze, typed: URLSearchParams | undefined): Htm
   return html`<details${typed && html` open`}>
     <summary>Lift ${standing.id}</summary>
     <form method="post" action="${link`/unfreeze`}">
-      <input type="hidden" name="id" value="${standing.id}" />
+      ${hiddenFields({ id: standing.id })}
       ${
         isLoss &&
         html`<label class="choice"
@@ -266,10 +256,7 @@ const freezeForm = (typed: URLSearchParams | undefined): Html =>
 
 const confirmedFields = (label: string, word: string, typed: URLSearchParams | undefined): Html =>
   html`<div class="fields">
-    <label class="wide"
-      >${label}
-      <input name="reason" required maxlength="1000" autocomplete="off" value="${typed?.get('reason') ?? ''}"
-    /></label>
+    ${reasonField(label, 'reason', typed?.get('reason') ?? '')}
     <label
       >Type “${word}” to confirm <input name="confirmation" required autocomplete="off" autocapitalize="none"
     /></label>

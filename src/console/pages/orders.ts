@@ -4,9 +4,9 @@ import { type OrderSource, announceOrder, orderSource } from '../../orders/order
 import { ORDER_MEMBERS } from '../../policy/order-members.ts';
 import type { Order, Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
-import { choiceField, oneOf, textField, written } from '../fields.ts';
+import { choiceField, hiddenFields, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
-import { facts, fault, instant, nothing } from '../layout.ts';
+import { card, facts, fault, instant, nothing } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -16,8 +16,9 @@ import {
   type View,
   authorOf,
   mayUse,
+  orAgain,
 } from '../page.ts';
-import { KIND_WORDS, idMember, memberWord } from '../member-words.ts';
+import { idMember, kindChoices, memberWord } from '../member-words.ts';
 
 export interface OrdersParts {
   readonly store: Pick<Store, 'cancelOrder' | 'expectOrder' | 'order'>;
@@ -84,24 +85,9 @@ function view({ sources }: OrdersParts, { kind, query, person, found, fault: pro
   const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
   return {
     title: 'Orders',
-    ...(problem !== undefined && { status: 422 as const }),
-    content: html`<nav aria-label="Kinds of callbacks">
-        <ul class="choices">
-          ${KINDS.map(
-            (each) =>
-              html`<li>
-                <a
-                  href="${withQuery(link`/orders`, { kind: each })}"
-                  ${each === kind && html` aria-current="true"`}
-                  >${KIND_WORDS[each]}</a
-                >
-              </li>`,
-          )}
-        </ul>
-      </nav>
-      ${problem !== undefined && fault(problem)}
+    content: html`${kindChoices(link`/orders`, kind)} ${problem !== undefined && fault(problem)}
       <form class="card" method="get" action="${link`/orders`}">
-        <input type="hidden" name="kind" value="${kind}" />
+        ${hiddenFields({ kind })}
         <div class="fields">
           ${choiceField('Source', 'source', written(query, 'source'), namesOf(fitting), 'the first')}
           ${textField(idWord(kind), 'id', written(query, 'id'))}
@@ -116,24 +102,20 @@ function view({ sources }: OrdersParts, { kind, query, person, found, fault: pro
 function orderCard(kind: Kind, order: Order, acts: Html | false): Html {
   const { source, subject, state, members, by, ...times } = order;
   const tone = { expected: 'yes', used: '', cancelled: 'no', expired: 'no' }[state];
-  return html`<section class="card">
-    <h2>${subject} <span class="pill ${tone}">${state}</span></h2>
-    ${facts([
+  const valueOf = (text: string): Html | string =>
+    text === '' ? 'none' : html`<span class="mono value">${text}</span>`;
+  return card(
+    html`${subject} <span class="pill ${tone}">${state}</span>`,
+    facts([
       ['Source', source],
-      ...Object.entries(members).map(
-        ([name, text]) =>
-          [
-            memberWord(kind, name),
-            text === '' ? 'none' : html`<span class="mono value">${text}</span>`,
-          ] as const,
-      ),
+      ...Object.entries(members).map(([name, text]) => [memberWord(kind, name), valueOf(text)] as const),
       ['Announced by', by],
       ['Announced (UTC)', instant(times.announcedAtMs)],
       ['Expires (UTC)', instant(times.expiresAtMs)],
-      ...(times.endedAtMs === 0 ? [] : [['Ended (UTC)', instant(times.endedAtMs)] as const]),
-    ])}
-    ${acts}
-  </section>`;
+      ['Ended (UTC)', times.endedAtMs === 0 ? '' : instant(times.endedAtMs)],
+    ]),
+    acts,
+  );
 }
 
 /** Leads to the page that asks whether to cancel. */
@@ -200,7 +182,7 @@ const announceForm = (kind: Kind, fitting: readonly OrderSource[], query: URLSea
 
 async function announce(parts: OrdersParts, { form, person }: ActRequest): Promise<Redirect | View> {
   const kind = kindOf(parts, form);
-  try {
+  const order = async (): Promise<Redirect> => {
     const id = written(form, 'id') ?? '';
     const source = sourceOf(parts, kind, form);
     const members = Object.fromEntries(ORDER_MEMBERS[kind].names.flatMap((name) => memberOf(form, name)));
@@ -209,11 +191,8 @@ async function announce(parts: OrdersParts, { form, person }: ActRequest): Promi
     const { outcome } = await announceOrder(parts.store, parts.sources, request, parts.clock());
     const notice = outcome === 'expected' ? 'The order is announced.' : 'It was already announced.';
     return { to: withQuery(link`/orders`, { kind, source, id }), notice };
-  } catch (thrown) {
-    // What was typed stays in the form.
-    if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;
-    return view(parts, { kind, query: form, person, fault: `${thrown.message}.` });
-  }
+  };
+  return orAgain(order, (because) => view(parts, { kind, query: form, person, fault: because }));
 }
 
 function memberOf(form: URLSearchParams, name: string): readonly (readonly [string, unknown])[] {

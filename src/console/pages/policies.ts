@@ -11,7 +11,7 @@ import { counted } from '../../values/text.ts';
 import { yamlText } from '../../values/written-yaml.ts';
 import { type Token, diffLines, highlighted } from '../highlight.ts';
 import { type Html, html, lines, link, withQuery } from '../html.ts';
-import { facts, instant, nothing, proseOf, table } from '../layout.ts';
+import { card, facts, instant, nothing, pageIn, pager, proseOf, table } from '../layout.ts';
 import { type PageRequest, type Pages, type View, authorOf } from '../page.ts';
 import { type CandidateParts, candidatePages } from './candidate.ts';
 
@@ -69,11 +69,11 @@ async function showInForce(store: PoliciesStore, request: PageRequest): Promise<
           : html`${revisionCard(revision, { inForce: revision, history, content })}
             ${contentCards(content, request, link`/policies`)}`
       }
-      <section class="card">
-        <h2>Pushes</h2>
-        ${historyTable(history.slice(0, PUSHES_BESIDE + 1), revision, PUSHES_BESIDE)}
-        <p class="actions"><a href="${link`/policies/history`}">All pushes</a></p>
-      </section>`,
+      ${card(
+        'Pushes',
+        historyTable(history.slice(0, PUSHES_BESIDE + 1), revision, PUSHES_BESIDE),
+        html`<p class="actions"><a href="${link`/policies/history`}">All pushes</a></p>`,
+      )}`,
   };
 }
 
@@ -90,10 +90,10 @@ async function showRevision(store: PoliciesStore, request: PageRequest): Promise
     ${contentCards(content, request, link`/policies/revisions/${revision}`)}
     ${
       revision !== inForce &&
-      html`<section class="card">
-        <h2>To put it in force again</h2>
-        <pre>countersign policy rollback ${shortRevision(revision)} --message "…"</pre>
-      </section>`
+      card(
+        'To put it in force again',
+        html`<pre>countersign policy rollback ${shortRevision(revision)} --message "…"</pre>`,
+      )
     }`,
   };
 }
@@ -114,41 +114,31 @@ function revisionCard(revision: string, { inForce, history, content }: RevisionF
     0,
   );
   const others = Object.keys(lists).length + Object.keys(files).length + (assets === undefined ? 0 : 1);
-  const other = revision === inForce ? before?.revision : inForce;
-  return html`<section class="card">
-    <h2>
-      Revision ${shortRevision(revision)}
-      ${
-        revision === inForce
-          ? html`<span class="pill yes">✓ in force</span>`
-          : html`<span class="pill">not in force</span>`
-      }
-    </h2>
-    ${facts([
+  const isInForce = revision === inForce;
+  const other = isInForce ? before?.revision : inForce;
+  return card(
+    html`Revision ${shortRevision(revision)}
+    ${isInForce ? IN_FORCE : html`<span class="pill">not in force</span>`}`,
+    facts([
       ['SHA-256', html`<span class="mono">${revision}</span>`],
       [
         'Content',
         `${counted(policies.length, 'policy', 'policies')}, ${counted(ruleCount, 'rule')}, ${counted(others, 'other file')}`,
       ],
-      ...(pushed === undefined
-        ? []
-        : ([
-            ['Pushed', html`${instant(pushed.atMs)} by ${pushed.by}`],
-            ['Message', pushed.message],
-          ] as const)),
-    ])}
-    ${
-      other !== undefined &&
+      ['Pushed', pushed === undefined ? '' : html`${instant(pushed.atMs)} by ${pushed.by}`],
+      ['Message', pushed?.message ?? ''],
+    ]),
+    other !== undefined &&
       other !== '' &&
       html`<p class="actions">
-        <a
-          href="${diffPath(revision === inForce ? other : revision, revision === inForce ? revision : other)}"
-          >${revision === inForce ? 'What it changed' : 'Compare with what is in force'}</a
+        <a href="${isInForce ? diffPath(other, revision) : diffPath(revision, other)}"
+          >${isInForce ? 'What it changed' : 'Compare with what is in force'}</a
         >
-      </p>`
-    }
-  </section>`;
+      </p>`,
+  );
 }
+
+const IN_FORCE = html`<span class="pill yes">✓ in force</span>`;
 
 const diffPath = (from: string, to: string): string =>
   withQuery(link`/policies/diff`, { from: shortRevision(from), to: shortRevision(to) });
@@ -169,10 +159,7 @@ function nameOf({ policy }: Content['policies'][number]): string {
 }
 
 const yamlCard = (title: string, text: string): Html =>
-  html`<section class="card">
-    <h2>${title}</h2>
-    ${highlighted(text.slice(0, CHARACTERS_SHOWN), ruleLink)} ${cut(text)}
-  </section>`;
+  card(title, highlighted(text.slice(0, CHARACTERS_SHOWN), ruleLink), cut(text));
 
 const cut = (text: string): Html | false =>
   text.length > CHARACTERS_SHOWN &&
@@ -191,19 +178,15 @@ function ruleLink({ text, within }: Token): string | undefined {
 
 function listCard(file: string, values: readonly string[]): Html {
   const more = values.length - VALUES_SHOWN;
-  return html`<section class="card">
-    <h2>List ${file} <span class="pill">${counted(values.length, 'value')}</span></h2>
-    <pre>${lines(values.slice(0, VALUES_SHOWN).join('\n'))}</pre>
-    ${more > 0 && html`<p class="hint">And ${more} more.</p>`}
-  </section>`;
+  return card(
+    html`List ${file} <span class="pill">${counted(values.length, 'value')}</span>`,
+    html`<pre>${lines(values.slice(0, VALUES_SHOWN).join('\n'))}</pre>`,
+    more > 0 && html`<p class="hint">And ${more} more.</p>`,
+  );
 }
 
 const fileCard = (file: string, text: string): Html =>
-  html`<section class="card">
-    <h2>File ${file}</h2>
-    <pre>${lines(text.slice(0, CHARACTERS_SHOWN))}</pre>
-    ${cut(text)}
-  </section>`;
+  card(`File ${file}`, html`<pre>${lines(text.slice(0, CHARACTERS_SHOWN))}</pre>`, cut(text));
 
 // ---- history ----
 
@@ -235,7 +218,7 @@ function historyTable(history: readonly HistoryEntry[], inForce: string, shown: 
       return [
         sequence,
         html`<a class="mono" href="${link`/policies/revisions/${revision}`}">${shortRevision(revision)}</a
-          >${entry === current && html` <span class="pill yes">✓ in force</span>`}`,
+          >${entry === current && html` ${IN_FORCE}`}`,
         instant(atMs),
         by,
         message,
@@ -256,20 +239,7 @@ function pageOf(
   itemsOfPage: number,
 ): { readonly page: number; readonly pages: number } {
   const pages = Math.max(1, Math.ceil(items / itemsOfPage));
-  const written = query.get('page') ?? '1';
-  const page = /^\d{1,6}$/.test(written) ? Number(written) : 1;
-  return { page: Math.min(Math.max(page, 1), pages), pages };
-}
-
-function pager(path: string, page: number, pages: number): Html | false {
-  if (pages === 1) return false;
-  const to = (label: string, number: number): Html | false =>
-    number >= 1 &&
-    number <= pages &&
-    html`<a class="button quiet" href="${withQuery(path, { page: String(number) })}">${label}</a>`;
-  return html`<nav class="actions" aria-label="Pages of this list">
-    ${to('Previous', page - 1)}<span class="muted">Page ${page} of ${pages}</span>${to('Next', page + 1)}
-  </nav>`;
+  return { page: Math.min(Math.max(pageIn(query), 1), pages), pages };
 }
 
 // ---- what differs ----
@@ -291,17 +261,15 @@ async function showDiff({ store, checks }: PoliciesParts, { query, person }: Pag
   return {
     title,
     content: html`${diffForm(shortRevision(before), shortRevision(after), history)}
-      <section class="card">
-        <h2>${shortRevision(before)} → ${shortRevision(after)}</h2>
-        ${diffLines(text.slice(0, DIFF_SHOWN_CHARACTERS))}
-        ${
-          text.length > DIFF_SHOWN_CHARACTERS &&
-          html`<p class="hint">
-            The first ${DIFF_SHOWN_CHARACTERS} of ${text.length} characters.
-            <code>countersign policy diff</code> prints all.
-          </p>`
-        }
-      </section>`,
+    ${card(
+      `${shortRevision(before)} → ${shortRevision(after)}`,
+      diffLines(text.slice(0, DIFF_SHOWN_CHARACTERS)),
+      text.length > DIFF_SHOWN_CHARACTERS &&
+        html`<p class="hint">
+          The first ${DIFF_SHOWN_CHARACTERS} of ${text.length} characters.
+          <code>countersign policy diff</code> prints all.
+        </p>`,
+    )}`,
   };
 }
 
@@ -353,25 +321,23 @@ function ruleView(name: string): View {
     title: rule.name,
     content: html`<p>${proseOf(rule.summary)}</p>
       <p class="muted">For ${rule.callbacks.join(', ')}. <a href="${link`/policies/rules`}">All rules</a></p>
-      <section class="card">
-        <h2>Parameters</h2>
-        ${
-          parameters.length === 0
-            ? html`<p>No parameters: write <code>{}</code>.</p>`
-            : facts(
-                parameters.map(({ name: parameter, optional, description }) => [
-                  `${parameter}${optional ? ' (optional)' : ''}`,
-                  proseOf(description),
-                ]),
-              )
-        }
-      </section>
-      <section class="card">
-        <h2>Notes</h2>
-        <ul>
+      ${card(
+        'Parameters',
+        parameters.length === 0
+          ? html`<p>No parameters: write <code>{}</code>.</p>`
+          : facts(
+              parameters.map(({ name: parameter, optional, description }) => [
+                `${parameter}${optional ? ' (optional)' : ''}`,
+                proseOf(description),
+              ]),
+            ),
+      )}
+      ${card(
+        'Notes',
+        html`<ul>
           ${rule.notes.map((note) => html`<li>${proseOf(note)}</li>`)}
-        </ul>
-      </section>
+        </ul>`,
+      )}
       ${yamlCard('Example', rule.example)} ${filesOfExample(rule)}
       ${yamlCard('Tests of the example', rule.cases)}`,
   };

@@ -1,14 +1,14 @@
 import { CountersignError } from '../../errors.ts';
 import { type WrittenPrice, readPrices, setPrices } from '../../orders/prices.ts';
-import { type PriceChanges, afterText, beforeText } from '../../orders/price-changes.ts';
+import { type PriceChanges, afterText, beforeText, priceChanges } from '../../orders/price-changes.ts';
 import type { PriceTable } from '../../policy/facts.ts';
 import type { PriceChange, Store } from '../../store/store.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import type { Clock } from '../../values/clock.ts';
 import { countLines } from '../../values/text.ts';
-import { textField, written } from '../fields.ts';
+import { hiddenFields, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim, withQuery } from '../html.ts';
-import { facts, fault, instant, nothing, numbers, table } from '../layout.ts';
+import { card, facts, fault, instant, nothing, numbers, table } from '../layout.ts';
 import {
   type ActRequest,
   type PageRequest,
@@ -18,13 +18,12 @@ import {
   type View,
   authorOf,
   mayUse,
+  orAgain,
 } from '../page.ts';
-import type { Reading } from '../reading.ts';
+import { endOf } from '../search.ts';
 
 export interface PricesParts {
   readonly store: Pick<Store, 'changePrices' | 'prices' | 'priceHistory'>;
-  /** In a process of its own. */
-  readonly reading: Pick<Reading, 'priceChanges'>;
   /** Called after each change. Prices are in no journal, so the log must have it. */
   readonly onPricesChanged: (change: {
     readonly by: string;
@@ -58,10 +57,15 @@ export function pricesPages(parts: PricesParts): Pages {
 }
 
 async function show(
-  { store, reading }: PricesParts,
+  { store }: PricesParts,
   { person, query }: Pick<PageRequest, 'person' | 'query'>,
 ): Promise<View> {
-  const [prices, changes] = await Promise.all([store.prices(), reading.priceChanges(CHANGES_SHOWN, LOOKED)]);
+  const isLate = endOf(LOOKED);
+  const isOver = (looked: number): boolean => looked >= LOOKED.most || isLate(looked);
+  const [prices, changes] = await Promise.all([
+    store.prices(),
+    priceChanges(store, { most: CHANGES_SHOWN, isOver }),
+  ]);
   const asset = written(query, 'asset');
   return view(prices, person, '', {
     above: prices.prices.size > 0 || asset !== undefined ? searchForm(asset) : undefined,
@@ -86,10 +90,8 @@ function view(
     above,
     asset,
     below,
-  }: {
-    readonly above?: Html | undefined;
+  }: { readonly [name in 'above' | 'below']?: Html | undefined } & {
     readonly asset?: string | undefined;
-    readonly below?: Html | undefined;
   },
 ): View {
   return {
@@ -99,33 +101,29 @@ function view(
 }
 
 function changesCard({ changes, more }: PriceChanges): Html {
-  return html`<section class="card">
-    <h2>Changes</h2>
-    ${
-      changes.length === 0
-        ? nothing('No price was changed, or the history is no longer kept.')
-        : table(
-            'Changes of prices, newest first',
-            ['At (UTC)', 'By', 'Asset', numbers('From'), numbers('To'), 'As of (UTC)', numbers('Version')],
-            changes.map((change) => [
-              instant(change.atMs),
-              change.by,
-              change.asset,
-              beforeText(change),
-              afterText(change),
-              change.asOfMs === undefined ? '' : instant(change.asOfMs),
-              change.version,
-            ]),
-          )
-    }
-    ${
-      more &&
+  return card(
+    'Changes',
+    changes.length === 0
+      ? nothing('No price was changed, or the history is no longer kept.')
+      : table(
+          'Changes of prices, newest first',
+          ['At (UTC)', 'By', 'Asset', numbers('From'), numbers('To'), 'As of (UTC)', numbers('Version')],
+          changes.map((change) => [
+            instant(change.atMs),
+            change.by,
+            change.asset,
+            beforeText(change),
+            afterText(change),
+            change.asOfMs === undefined ? '' : instant(change.asOfMs),
+            change.version,
+          ]),
+        ),
+    more &&
       html`<p class="hint">
         The newest ${changes.length}. <code>countersign prices history</code> shows more. A ? stands for a
         price that was set before the changes that the page looks at.
-      </p>`
-    }
-  </section>`;
+      </p>`,
+  );
 }
 
 const byAsset = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
@@ -176,8 +174,7 @@ async function confirmRemoval(parts: PricesParts, { query, person }: PageRequest
           ['Price of one', formatAmount(found.price)],
           ['As of (UTC)', instant(found.asOfMs)],
         ])}
-        <input type="hidden" name="asset" value="${asset}" />
-        <input type="hidden" name="version" value="${version}" />
+        ${hiddenFields({ asset, version })}
         <div class="actions">
           <button class="danger">Yes, remove it</button>
           <a class="button quiet" href="${link`/prices`}">No, keep it</a>
@@ -206,7 +203,7 @@ async function changePrices(
 ): Promise<Redirect | View> {
   const text = form.get('prices') ?? '';
   const before = await store.prices();
-  try {
+  const change = async (): Promise<Redirect | View> => {
     const prices = pricesIn(text);
     const read = readPrices(prices, clock());
     if (form.get('do') !== 'set')
@@ -221,11 +218,8 @@ async function changePrices(
       to: link`/prices`,
       notice: `${prices.length} prices set. Version ${version}.${await overtaken(store, before, version)}`,
     };
-  } catch (thrown) {
-    // What was typed stays in the form.
-    if (!(thrown instanceof CountersignError) || thrown.code.startsWith('STORE_')) throw thrown;
-    return { ...view(before, person, text, { above: fault(`${thrown.message}.`) }), status: 422 };
-  }
+  };
+  return orAgain(change, (because) => view(before, person, text, { above: fault(because) }));
 }
 
 /**
@@ -274,8 +268,7 @@ function previewCard({ version, prices }: PriceTable, set: PriceChange['set'], t
         ];
       }),
     )}
-    <input type="hidden" name="prices" value="${verbatim(text)}" />
-    <input type="hidden" name="version" value="${version}" />
+    ${hiddenFields({ prices: text, version })}
     <div class="actions"><button name="do" value="set">Set these prices</button></div>
   </form>`;
 }

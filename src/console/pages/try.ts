@@ -1,13 +1,12 @@
 import { type Kind, KINDS } from '../../callback/callback.ts';
 import { callbackKinds } from '../../callback/kinds.ts';
-import { CountersignError } from '../../errors.ts';
 import type { LiveSimulation } from '../../simulation/simulate-live.ts';
 import type { Simulate } from '../../simulation/simulator.ts';
-import { choiceField, oneOf, textField, written } from '../fields.ts';
+import { choiceField, hiddenFields, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim } from '../html.ts';
-import { fault, proseOf, verdictPill } from '../layout.ts';
-import { KIND_WORDS, idMember, memberWord } from '../member-words.ts';
-import { type Pages, type Person, type View, authorOf } from '../page.ts';
+import { entryLink, fault, proseOf, verdictPill } from '../layout.ts';
+import { idMember, kindChoices, memberWord } from '../member-words.ts';
+import { type Pages, type Person, type View, authorOf, orAgain } from '../page.ts';
 import { movementsTable, rulesTable } from './decision.ts';
 
 export interface TryParts {
@@ -53,7 +52,7 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams, per
     }),
   );
   const isAsked = body !== '' || Object.keys(members).length > 0;
-  const form = html`${kindChoices(kind)}${tryForm(kind, fitting, query)}`;
+  const form = html`${kindChoices(link`/try`, kind)}${tryForm(kind, fitting, query)}`;
   if (!isAsked)
     return {
       title: 'Try',
@@ -62,28 +61,20 @@ async function show({ simulate, sources }: TryParts, query: URLSearchParams, per
         </p>
         ${form}`,
     };
-  const source =
-    oneOf(
-      query,
-      'source',
-      fitting.map(({ name }) => name),
-    ) ??
-    fitting[0]?.name ??
-    '';
-  try {
-    const simulated = await simulate(
-      { kind, source, scheme: written(query, 'scheme'), body, members },
-      authorOf(person),
-    );
+  const names = fitting.map(({ name }) => name);
+  const source = oneOf(query, 'source', names) ?? names[0] ?? '';
+  const asked = { kind, source, scheme: written(query, 'scheme'), body, members };
+  const answer = async (): Promise<View> => {
+    const simulated = await simulate(asked, authorOf(person));
     return {
       title: 'Try',
       content: html`${resultCard(source, simulated)}${rulesTable(simulated.rules)}${movementsTable(simulated.movements)}${form}`,
     };
-  } catch (thrown) {
-    if (!(thrown instanceof CountersignError) || /^(?:STORE_|BUSY$)/.test(thrown.code)) throw thrown;
-    const sentence = `${withLabel(kind, thrown.message)}.`;
-    return { title: 'Try', content: html`${fault(sentence)}${form}`, status: 422 };
-  }
+  };
+  return orAgain(answer, (because) => ({
+    title: 'Try',
+    content: html`${fault(withLabel(kind, because))}${form}`,
+  }));
 }
 
 /** A sentence names members as callbacks do. The form has other words for them, so both are there. */
@@ -100,24 +91,10 @@ function withLabel(kind: Kind, sentence: string): string {
   });
 }
 
-const kindChoices = (chosen: Kind): Html =>
-  html`<nav aria-label="Kinds of callbacks">
-    <ul class="choices">
-      ${KINDS.map(
-        (kind) =>
-          html`<li>
-            <a href="${link`/try`}?kind=${kind}" ${kind === chosen && html` aria-current="true"`}
-              >${KIND_WORDS[kind]}</a
-            >
-          </li>`,
-      )}
-    </ul>
-  </nav>`;
-
 function tryForm(kind: Kind, fitting: TryParts['sources'], query: URLSearchParams): Html {
   const schemes = [...new Set(fitting.flatMap((source) => source.schemes))];
   return html`<form class="card" method="post" action="${link`/try`}">
-    <input type="hidden" name="kind" value="${kind}" />
+    ${hiddenFields({ kind })}
     <div class="fields">
       ${choiceField(
         'Source',
@@ -142,7 +119,7 @@ function resultCard(source: string, { verdict, code, because, next, of, revision
     <h2>${verdictPill(verdict)} ${code}</h2>
     <p class="because">${proseOf(because)}</p>
     ${next !== undefined && html`<p class="muted">After that, ${next.policy}/${next.rule} would refuse: ${proseOf(next.because)}</p>`}
-    ${of !== '' && html`<p>It would repeat the decision <a href="${link`/decisions/${source}/${of}`}">${source}/${of}</a>.</p>`}
+    ${of !== '' && html`<p>It would repeat the decision ${entryLink(source, of)}.</p>`}
     ${revision !== '' && html`<p class="muted">Under revision <span class="mono">${revision}</span></p>`}
   </section>`;
 }
