@@ -18,7 +18,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   observe: ['values', 'errors'],
   store: ['claims', 'policy', 'callback', 'values', 'errors'],
   journal: ['store', 'claims', 'policy', 'callback', 'values', 'errors'],
-  archive: ['store', 'claims', 'values', 'errors'],
+  archive: ['journal', 'store', 'values', 'errors'],
   sandbox: ['values', 'errors'],
   openapi: ['packages/platform', 'sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
@@ -36,9 +36,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'values',
     'errors',
   ],
-  replay: ['simulation', 'signature', 'policy', 'callback', 'values', 'errors'],
+  replay: ['journal', 'signature', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
-  reconcile: ['archive', 'store', 'callback', 'values', 'errors'],
+  reconcile: ['archive', 'journal', 'store', 'callback', 'values', 'errors'],
   console: [
     'journal',
     'reconcile',
@@ -56,6 +56,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   http: ['console', 'simulation', 'orders', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
   start: [
     'console',
+    'journal',
     'simulation',
     'orders',
     'reconcile',

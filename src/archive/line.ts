@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { resultToJson } from '../claims/claims.ts';
 import { JOURNAL_TYPES, type JournalEntry } from '../store/store.ts';
 import { sha256Hex } from '../values/canonical.ts';
 
@@ -12,8 +11,6 @@ import { sha256Hex } from '../values/canonical.ts';
 const FORMAT = 1;
 /** The `previous` of the first line of a source's first file. */
 export const FIRST_PREVIOUS = '0'.repeat(64);
-/** The most bytes of one line, without its line break. No entry is that long. */
-export const LINE_MAX_BYTES = 33_554_432;
 
 export interface ChainedLine {
   readonly line: string;
@@ -63,11 +60,6 @@ export function extendExtent(
     firstAtMs: extent?.firstAtMs ?? atMs,
     lastAtMs: atMs,
   };
-}
-
-/** The archived form of an entry: the text of its detail unchanged, amounts as decimal text. */
-export function archivedEntry(entry: JournalEntry): ArchivedEntry {
-  return entryMembers({ ...entry, claims: entry.claims.map(resultToJson) });
 }
 
 /** The members of an entry, in the order of the file. */

@@ -1,15 +1,14 @@
-import { isUtf8 } from 'node:buffer';
 import { type Hash, createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import type { z } from 'zod';
 import { messageOf } from '../errors.ts';
+import { type LineFault, completeText, linesInChunks } from '../values/lines.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { type ArchiveFile, HASH_DIGITS, archiveFault } from './folder.ts';
 import {
   type ArchivedEntry,
   type Extent,
-  LINE_MAX_BYTES,
   entryMembers,
   extendExtent,
   footer,
@@ -40,8 +39,9 @@ export async function readFileOf(
 ): Promise<VerifiedFile> {
   const bytes = createHash('sha256');
   const chain = createChain(source, file);
-  for await (const line of linesOf(unpack(file, bytes, chain), chain)) {
-    const entry = chain.read(line);
+  const fault: LineFault = (line, because) => archiveFault({ file: file.path, line, because });
+  for await (const line of linesInChunks(unpack(file, bytes, chain), fault)) {
+    const entry = chain.read(completeText(line, fault));
     if (entry !== undefined) await onEntry(entry);
   }
   const whole = chain.end();
@@ -87,7 +87,7 @@ async function* unpack(
 
 interface Chain {
   /** Reads the next line. Returns its entry; undefined for the header and the footer. */
-  read(line: Buffer): ArchivedEntry | undefined;
+  read(text: string): ArchivedEntry | undefined;
   end(): VerifiedFile;
   /** A fault at the last line that was read, or `after` lines later. */
   fault(because: string, after?: number): Error;
@@ -151,11 +151,9 @@ function createChain(source: string, file: ArchiveFile): Chain {
 
   return {
     fault,
-    read(bytes) {
+    read(text) {
       line++;
       if (ended !== undefined) throw fault('it is after the footer');
-      if (!isUtf8(bytes)) throw fault('it is not UTF-8');
-      const text = bytes.toString('utf8');
       if (started === undefined) return readHeader(text);
       return text.startsWith('{"end":') ? readFooter(text) : readEntry(text);
     },
@@ -179,28 +177,4 @@ function jsonOf(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-const LINE_BREAK = 10;
-
-/** Lines without their breaks. Each line must have a break, and no more bytes than an entry can have. */
-async function* linesOf(
-  chunks: AsyncIterable<Buffer>,
-  { fault }: Pick<Chain, 'fault'>,
-): AsyncGenerator<Buffer> {
-  let pending: Buffer[] = [];
-  let pendingBytes = 0;
-  for await (const chunk of chunks) {
-    let from = 0;
-    for (let to = chunk.indexOf(LINE_BREAK); to !== -1; to = chunk.indexOf(LINE_BREAK, from)) {
-      const rest = chunk.subarray(from, to);
-      yield pending.length === 0 ? rest : Buffer.concat([...pending, rest]);
-      [pending, pendingBytes, from] = [[], 0, to + 1];
-    }
-    const rest = chunk.subarray(from);
-    if (rest.length > 0) pending.push(rest);
-    pendingBytes += rest.length;
-    if (pendingBytes > LINE_MAX_BYTES) throw fault(`it has more than ${LINE_MAX_BYTES} bytes`, 1);
-  }
-  if (pendingBytes > 0) throw fault('it has no line break: the file was cut off here', 1);
 }

@@ -4,18 +4,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { CountersignError } from '../errors.ts';
+import { entryJson } from '../journal/exported.ts';
 import type { JournalEntry } from '../store/store.ts';
+import { LINE_MAX_BYTES } from '../values/lines.ts';
 import { type ArchiveFile, HASH_DIGITS, fileName, syncFolder, temporaryOf } from './folder.ts';
-import {
-  type Extent,
-  LINE_MAX_BYTES,
-  type ChainedLine,
-  archivedEntry,
-  extendExtent,
-  footer,
-  header,
-  chainLine,
-} from './line.ts';
+import { type Extent, type ChainedLine, extendExtent, footer, header, chainLine } from './line.ts';
 
 /** The bodies of callbacks are confidential. */
 const MODE = 0o600;
@@ -118,7 +111,7 @@ function createLines(source: string, { number, chainHash }: ChainEnd): Lines {
     async *of(entries) {
       yield lineOf(header(source, number + 1));
       for await (const entry of entries) {
-        const line = lineOf(archivedEntry(entry));
+        const line = lineOf(entryJson(entry));
         if (Buffer.byteLength(line) > LINE_MAX_BYTES) throw tooLong(entry);
         extent = extendExtent(extent, entry);
         yield line;

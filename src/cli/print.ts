@@ -1,4 +1,4 @@
-export { columns, counted, isoTime, jsonOrText, printable, printableLines } from '../values/text.ts';
+export { columns, counted, isoTime, printable, printableLines } from '../values/text.ts';
 
 const WIDTH = 30;
 

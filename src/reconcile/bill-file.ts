@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { type LineFault, readLines } from '../values/lines.ts';
 import { type Members, type TextBounds, readMembers } from '../values/members.ts';
 import {
   BILL_MEMBERS,
@@ -9,7 +11,6 @@ import {
   unreadable,
 } from './bill.ts';
 import { readCsvLine } from './csv.ts';
-import { type Line, readLines } from './lines.ts';
 
 /** The bounds of a JSON line. The platform may add members to a record. */
 const RECORD_BOUNDS: TextBounds = { members: 64, depth: 4, numberCharacters: 80 };
@@ -21,9 +22,25 @@ const WHOLE_NUMBER = /^(?:0|[1-9]\d{0,14})$/;
  * the number of records must be known: from the last line, `{"count":2}` or `end,2`, or from `count`.
  */
 export function openBillFile(path: string, { count }: { readonly count?: number | undefined } = {}): Bill {
-  const fault = (line: number, because: string): Error => billFault(path, line, because);
-  const reader = readLines(path, fault);
-  return { name: path, records: () => records(path, reader.lines, count), digest: reader.digest };
+  const fault: LineFault = (line, because) =>
+    billFault(path, line, `${because}. Write the file again, in UTF-8`);
+  const hash = createHash('sha256');
+  function* lines(): Generator<BillLine> {
+    for (const line of readLines(path, fault)) {
+      hash.update(`${line.text}\n`);
+      yield line;
+    }
+  }
+  return {
+    name: path,
+    records: () => records(path, lines(), count),
+    digest: () => hash.copy().digest('hex'),
+  };
+}
+
+interface BillLine {
+  readonly text: string;
+  readonly number: number;
 }
 
 type LineValue =
@@ -33,13 +50,13 @@ type LineValue =
 
 async function* records(
   path: string,
-  lines: AsyncIterable<Line>,
+  lines: Iterable<BillLine>,
   expected: number | undefined,
 ): AsyncGenerator<ReadRecord> {
   let read: ((text: string) => LineValue | string) | undefined;
   let stated: string | undefined;
   let count = 0;
-  for await (const { text: written, number } of lines) {
+  for (const { text: written, number } of lines) {
     const text = written.endsWith('\r') ? written.slice(0, -1) : written;
     if (stated !== undefined) {
       throw billFault(path, number, 'it comes after the line with the number of records. Remove it');

@@ -2,12 +2,11 @@ import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
-import { type ExportEnd, readExportEnd } from '../store/export-end.ts';
+import { createOrderCheck, readExported } from '../journal/exported.ts';
 import { readKept } from '../store/kept-decision.ts';
-import { JOURNAL_TYPES, type Journal, type JournalEntry, type JournalQuery } from '../store/store.ts';
+import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
+import { readLines } from '../values/lines.ts';
 import { readMembers } from '../values/members.ts';
-import { formatSchemaError } from '../values/schema-error.ts';
-import { readLines } from './lines.ts';
 
 /** An entry of the journal. Its detail is JSON text from a store, and a JSON value from an export. */
 export interface Entry extends Pick<
@@ -58,18 +57,6 @@ export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly 
   };
 }
 
-const entryShape = z.object({
-  id: z.string(),
-  source: z.string(),
-  atMs: z.int(),
-  type: z.enum([...JOURNAL_TYPES, 'prices']),
-  subject: z.string().default(''),
-  verdict: z.enum(['SUCCESS', 'FAILURE', '']).default(''),
-  code: z.string().default(''),
-  of: z.string().default(''),
-  detail: z.unknown(),
-});
-
 /**
  * The journal in a file of `decisions export` or `journal export`, which is read as often as needed. Rejects
  * with USAGE for a line that is no entry, for entries of a source that is not among `known`, and for a period
@@ -82,18 +69,24 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
       line,
     });
 
+  const lineFault = (line: number, because: string): CountersignError =>
+    fault(line, `${because}. ${EXPORT_AGAIN}`);
+
   /** Sets in `ends` up to when the file has the entries of each source. */
-  async function* all(ends: Map<string, number> = new Map()): AsyncGenerator<Entry> {
-    const lastMs = new Map<string, number>();
+  function* all(ends: Map<string, number> = new Map()): Generator<Entry> {
+    const isInOrder = createOrderCheck();
     const raise = (source: string, toMs: number): void =>
       void ends.set(source, Math.max(toMs, ends.get(source) ?? 0));
-    for await (const { text, number } of readLines(path, fault).lines) {
-      const entry = lineOf(text, (because) => fault(number, `${because}. ${EXPORT_AGAIN}`));
-      if (entry === undefined) continue;
+    for (const { text, number } of readLines(path, lineFault)) {
+      const entry = readExported(text);
+      if (typeof entry === 'string') {
+        throw lineFault(number, `it is not an entry of the journal (${entry})`);
+      }
       if ('end' in entry) {
         for (const [source, untilMs] of Object.entries(entry.untilMs)) raise(source, untilMs);
         continue;
       }
+      if (entry.type === 'prices') continue;
       if (!known.includes(entry.source)) {
         throw fault(
           number,
@@ -101,10 +94,8 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
             'Give the settings that the export was made with',
         );
       }
-      if ((lastMs.get(entry.source) ?? 0) > entry.atMs) {
-        throw fault(number, `it is older than the entry of ${entry.source} before it. ${EXPORT_AGAIN}`);
-      }
-      lastMs.set(entry.source, entry.atMs);
+      if (!isInOrder(entry))
+        throw lineFault(number, `it is older than the entry of ${entry.source} before it`);
       raise(entry.source, entry.atMs);
       if (sources.includes(entry.source)) yield entry;
     }
@@ -114,13 +105,12 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
     sources,
     async *between(fromMs, untilMs) {
       const ends = new Map<string, number>();
-      for await (const entry of all(ends)) if (entry.atMs >= fromMs && entry.atMs < untilMs) yield entry;
+      for (const entry of all(ends)) if (entry.atMs >= fromMs && entry.atMs < untilMs) yield entry;
       const cut = sources.find((source) => (ends.get(source) ?? 0) < untilMs);
       if (cut !== undefined) throw fault(0, cutSentence(cut, ends.get(cut), untilMs));
     },
     async *about(subjects) {
-      for await (const entry of all())
-        if (subjects.get(entry.source)?.has(entry.subject) === true) yield entry;
+      for (const entry of all()) if (subjects.get(entry.source)?.has(entry.subject) === true) yield entry;
     },
   };
 }
@@ -134,23 +124,6 @@ function cutSentence(source: string, endMs: number | undefined, untilMs: number)
     `${new Date(untilMs).toISOString()}. The file was cut off or made too early, or nothing happened since. ` +
     'Export again after that time, with --end-line'
   );
-}
-
-/** The entry or the end of a line; undefined for a change of prices. */
-function lineOf(text: string, fault: (because: string) => Error): Entry | ExportEnd | undefined {
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw fault('it is not JSON');
-  }
-  const end = readExportEnd(json);
-  if (end !== undefined) return end;
-  const read = entryShape.safeParse(json);
-  if (!read.success)
-    throw fault(`it is not an entry of the journal (${formatSchemaError(read.error, json)})`);
-  const { type, detail, ...rest } = read.data;
-  return type === 'prices' ? undefined : { ...rest, type, detail };
 }
 
 // ---- the callback of an entry ----

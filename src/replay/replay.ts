@@ -1,7 +1,7 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Verdict } from '../callback/callback.ts';
 import { CountersignError, messageOf } from '../errors.ts';
-import type { RecordItem, RecordedEntry } from '../simulation/record.ts';
+import type { RecordItem, RecordedEntry } from '../journal/recorded.ts';
 import type { Mapping } from './mapping.ts';
 import { type Resent, type SenderOf, expectSendable, resend, sentOf } from './resend.ts';
 import { type Queues, createPace, createQueues } from './schedule.ts';

@@ -3,7 +3,7 @@ import type { AnswerFormat } from '../callback/answer.ts';
 import { KINDS } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import type { Signer } from '../signature/scheme.ts';
-import type { RecordedEntry } from '../simulation/record.ts';
+import type { RecordedEntry } from '../journal/recorded.ts';
 import { type Members, membersJson, readMembers, stringMember, withoutMembers } from '../values/members.ts';
 import type { Mapping } from './mapping.ts';
 

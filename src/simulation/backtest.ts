@@ -9,7 +9,7 @@ import {
   type RecordedEntry,
   recordedCallback,
   recordedReason,
-} from './record.ts';
+} from '../journal/recorded.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
 import { inSettledOrder } from './settled-order.ts';
 import { type EvaluationContext, type Simulated, explainSimulated, simulate } from './simulate.ts';

@@ -1,18 +1,15 @@
-import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, openSync } from 'node:fs';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
-import { isExportEnd } from '../store/export-end.ts';
-import { JOURNAL_TYPES } from '../store/store.ts';
-import { parseAmount } from '../values/amount.ts';
-import { formatSchemaError } from '../values/schema-error.ts';
 import {
-  type SplitProposal,
-  type RecordItem,
-  type RecordedPrices,
-  type RecordedText,
-  recordedText,
-  splitProposal,
-} from './record.ts';
+  type LineOrder,
+  createOrderCheck,
+  isExportEnd,
+  lineBeginning,
+  readExported,
+} from '../journal/exported.ts';
+import { type RecordItem, type RecordedText, recordedText } from '../journal/recorded.ts';
+import { type Line, type LineFault, linesOf, textOf } from '../values/lines.ts';
 
 /*
  * A record is a file of JSON Lines that `decisions export` or `journal export` wrote. The entries of one
@@ -97,11 +94,12 @@ function earlier(a: Cursor | undefined, b: Cursor): Cursor | undefined {
 }
 
 function* readRun(file: number, path: string, run: Run): Generator<ReadItem> {
-  for (const { text, line, bytes } of linesOf(file, run)) {
-    if (isExportEnd(text)) continue;
-    const item = itemOf(text);
-    if (typeof item === 'string') throw invalidLineError(path, line, item);
-    yield { item, line, bytes };
+  const fault = faultIn(path);
+  for (const line of linesOf(file, fault, run)) {
+    const text = textOf(line, fault);
+    const item = text === '' ? undefined : readExported(text);
+    if (typeof item === 'string') throw fault(line.number, item);
+    if (item !== undefined && !('end' in item)) yield { item, line: line.number, bytes: line.size };
   }
 }
 
@@ -118,9 +116,9 @@ export interface RecordedBody extends RecordedText {
 export function recordedBody(text: string): RecordedBody | undefined {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !isExportEnd(line));
   const [first = ''] = lines;
-  if (!LINE_BEGINNING.test(first)) return undefined;
-  const item = itemOf(first);
-  if (lines.length > 1 || typeof item === 'string' || item.type === 'prices') {
+  if (lineBeginning(first) === undefined) return undefined;
+  const item = readExported(first);
+  if (lines.length > 1 || typeof item === 'string' || 'end' in item || item.type === 'prices') {
     const what = typeof item === 'string' ? item : `it has ${lines.length} lines`;
     throw new CountersignError(
       'USAGE',
@@ -137,61 +135,14 @@ export function recordedBody(text: string): RecordedBody | undefined {
   );
 }
 
-const entryShape = z.object({
-  id: z.string(),
-  source: z.string(),
-  atMs: z.int(),
-  type: z.enum(JOURNAL_TYPES),
-  subject: z.string(),
-  verdict: z.enum(['SUCCESS', 'FAILURE', '']),
-  code: z.string(),
-  of: z.string().optional(),
-  claims: z.unknown(),
-  detail: z.unknown(),
-});
-
-const price = z
-  .object({
-    asset: z.string(),
-    price: z
-      .string()
-      .refine((text) => (parseAmount(text) ?? 0n) > 0n, 'not a price')
-      .transform((text) => parseAmount(text) ?? 0n),
-    asOf: z.iso.datetime(),
-  })
-  .transform(({ asOf, ...rest }) => ({ ...rest, asOfMs: Date.parse(asOf) }));
-
-const pricesShape = z
-  .object({
-    type: z.literal('prices'),
-    atMs: z.int(),
-    detail: z.object({ version: z.int(), set: z.array(price), remove: z.array(z.string()) }),
-  })
-  .transform(({ type, atMs, detail }): RecordedPrices => ({ type, atMs, ...detail }));
-
-/** The item of a line, or a sentence that says what is wrong with it. */
-function itemOf(text: string): RecordItem | string {
-  let split: SplitProposal;
-  try {
-    split = splitProposal(text);
-  } catch (thrown) {
-    return messageOf(thrown);
-  }
-  const { rest: written, proposal, prices } = split;
-  const isPrices =
-    typeof written === 'object' && written !== null && 'type' in written && written.type === 'prices';
-  const read = isPrices ? pricesShape.safeParse(written) : entryShape.safeParse(written);
-  if (read.success) return read.data.type === 'prices' ? read.data : { ...read.data, proposal, prices };
-  return formatSchemaError(read.error, written);
-}
-
-function invalidLineError(path: string, line: number, why: string): CountersignError {
-  return new CountersignError(
-    'USAGE',
-    `line ${line} of ${path} is not an entry of the journal (${why}). ${EXPORT_AGAIN}`,
-    { file: path, line },
-  );
-}
+const faultIn =
+  (path: string): LineFault =>
+  (line, because) =>
+    new CountersignError(
+      'USAGE',
+      `line ${line} of ${path} is not an entry of the journal (${because}). ${EXPORT_AGAIN}`,
+      { file: path, line },
+    );
 
 function open(path: string): number {
   try {
@@ -224,42 +175,23 @@ function findRuns(file: number, path: string): readonly Run[] {
   const runs: Run[] = [];
   const isInOrder = createOrderCheck();
   let [start, firstLine, at, lastMs] = [0, 1, 0, 0];
-  for (const { bytes, line, slice } of slicesOf(file, { start: 0, end: Infinity, firstLine: 1 })) {
-    const isEntry = slice.length > 0 && !isExportEnd(slice.toString('latin1', 0, BEGINNING_BYTES));
-    const entry = isEntry ? beginningOf(slice) : { source: '', atMs: lastMs };
-    if (entry === undefined) throw unusable(path, `line ${line} has no time (atMs). ${EXPORT_AGAIN}`);
-    if (!isInOrder(entry)) throw unusable(path, severalExports(path, line, entry.source));
+  for (const line of linesOf(file, faultIn(path))) {
+    const { bytes, number, size } = line;
+    const isEntry = bytes.length > 0 && !isExportEnd(bytes.toString('latin1', 0, BEGINNING_BYTES));
+    const entry = isEntry ? orderOf(line) : { source: '', atMs: lastMs };
+    if (entry === undefined) throw unusable(path, `line ${number} has no time (atMs). ${EXPORT_AGAIN}`);
+    if (!isInOrder(entry)) throw unusable(path, severalExports(path, number, entry.source));
     if (entry.atMs < lastMs) {
       runs.push({ start, end: at, firstLine });
-      [start, firstLine] = [at, line];
+      [start, firstLine] = [at, number];
     }
     if (runs.length >= RUNS_MAX)
       throw unusable(path, `its lines are not sorted by time. ${EXPORT_AGAIN} Or ${sortFix(path)}`);
     lastMs = entry.atMs;
-    at += bytes;
+    at += size;
   }
   if (at > start) runs.push({ start, end: at, firstLine });
   return runs;
-}
-
-/** The source and the time, by which lines are ordered. Changes of prices have the source ''. */
-interface LineOrder {
-  readonly source: string;
-  readonly atMs: number;
-}
-
-/**
- * Makes a check that is false for the first line at which a source goes back in time. One export never does,
- * so the file has several. Changes of prices may: an export with `--after` repeats some.
- */
-export function createOrderCheck(): (line: LineOrder) => boolean {
-  const lastMsOf = new Map<string, number>();
-  return ({ source, atMs }) => {
-    if (source === '') return true;
-    if (atMs < (lastMsOf.get(source) ?? 0)) return false;
-    lastMsOf.set(source, atMs);
-    return true;
-  };
 }
 
 const EXPORT_AGAIN = 'Make the file with `countersign decisions export`.';
@@ -274,79 +206,14 @@ const severalExports = (path: string, line: number, source: string): string =>
  */
 const sortFix = (path: string): string => `sort the lines: \`sort -s -n -t : -k 4,4 ${path} > SORTED\``;
 
-interface Line {
-  readonly text: string;
-  readonly line: number;
-  /** With its line break. */
-  readonly bytes: number;
-}
-
-/** The lines of a run, without empty ones. */
-export function* linesOf(file: number, run: Run): Generator<Line> {
-  for (const { bytes, line, slice } of slicesOf(file, run)) {
-    const text = slice.toString('utf8');
-    if (text !== '') yield { text, line, bytes };
-  }
-}
-
-const BUFFER_BYTES = 65_536;
-/** More than an entry can have: a body of 64 KiB, as JSON in JSON, and its plaintext. */
-const LINE_MAX_BYTES = 16_777_216;
-const LINE_BREAK = 10;
-
-interface Slice {
-  /** Valid until the next slice is read. */
-  readonly slice: Buffer;
-  readonly line: number;
-  readonly bytes: number;
-}
-
-function* slicesOf(file: number, { start, end, firstLine }: Run): Generator<Slice> {
-  let buffer = Buffer.allocUnsafe(BUFFER_BYTES);
-  let [position, keptBytes, line] = [start, 0, firstLine];
-  for (;;) {
-    const room = Math.min(buffer.length - keptBytes, end - position);
-    const read = room === 0 ? 0 : readSync(file, buffer, keptBytes, room, position);
-    position += read;
-    keptBytes += read;
-    let from = 0;
-    for (;;) {
-      const found = buffer.subarray(0, keptBytes).indexOf(LINE_BREAK, from);
-      const to = found === -1 && read === 0 && from < keptBytes ? keptBytes : found;
-      if (to === -1) break;
-      yield { slice: buffer.subarray(from, to), line, bytes: Math.min(to + 1, keptBytes) - from };
-      from = Math.min(to + 1, keptBytes);
-      line++;
-    }
-    if (read === 0) return;
-    buffer.copyWithin(0, from, keptBytes);
-    keptBytes -= from;
-    if (keptBytes === buffer.length) buffer = grown(buffer, keptBytes, line);
-  }
-}
-
-function grown(buffer: Buffer<ArrayBuffer>, keptBytes: number, line: number): Buffer<ArrayBuffer> {
-  if (buffer.length >= LINE_MAX_BYTES) {
-    throw new CountersignError(
-      'USAGE',
-      `line ${line} has more than ${LINE_MAX_BYTES} bytes, so it is not an entry of the journal. ` +
-        EXPORT_AGAIN,
-    );
-  }
-  const more = Buffer.allocUnsafe(buffer.length * 2);
-  buffer.copy(more, 0, 0, keptBytes);
-  return more;
-}
-
-/** How an exported line begins: its id, source and time can be read without the rest. */
-export const LINE_BEGINNING = /^\{"id":"([^"\\]*)","source":"([^"\\]*)","atMs":(\d{1,16}),/;
 const BEGINNING_BYTES = 512;
 
-function beginningOf(slice: Buffer): LineOrder | undefined {
-  const [, , source, time] = LINE_BEGINNING.exec(slice.toString('latin1', 0, BEGINNING_BYTES)) ?? [];
-  if (source !== undefined) return { source, atMs: Number(time) };
+/** The source and the time of a line, from its beginning if it was written by an export. */
+function orderOf({ bytes }: Line): LineOrder | undefined {
+  const beginning = lineBeginning(bytes.toString('latin1', 0, BEGINNING_BYTES));
+  if (beginning !== undefined) return beginning;
   try {
-    return orderShape.safeParse(JSON.parse(slice.toString('utf8'))).data;
+    return orderShape.safeParse(JSON.parse(bytes.toString('utf8'))).data;
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ import {
 } from '../policy/transaction-text.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from '../values/text.ts';
-import { recordedCallback } from './record.ts';
+import { recordedCallback } from '../journal/recorded.ts';
 
 /** What the transaction of a journal entry does. */
 export interface RecordedTransaction {

@@ -5,7 +5,7 @@ import {
   recordedLift,
   recordedListChange,
   recordedOrderChange,
-} from './record.ts';
+} from '../journal/recorded.ts';
 
 /** Lists, orders and prices of the private store, built again from the record. */
 export interface ReplayedState {

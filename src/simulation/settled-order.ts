@@ -1,4 +1,4 @@
-import type { RecordItem, RecordedEntry } from './record.ts';
+import type { RecordItem, RecordedEntry } from '../journal/recorded.ts';
 
 /**
  * The items of a record in an order in which a store can have settled them. Sources of a group count together,

@@ -1,7 +1,7 @@
 import { isPriceChange, readStoreRecord } from '../store/record.ts';
 import type { JournalEntry, Store } from '../store/store.ts';
 import { isoTime } from '../values/text.ts';
-import { type RecordItem, type RecordedEntry, splitProposal } from './record.ts';
+import { type RecordItem, type RecordedEntry, splitProposal } from '../journal/recorded.ts';
 
 /** What a record is read from. */
 export type RecordStore = Pick<Store, 'entries' | 'lists' | 'listEntries' | 'priceHistory'>;
@@ -63,6 +63,6 @@ async function* listsBefore(
 }
 
 function listEntry(source: string, list: string, add: readonly string[], atMs: number): RecordedEntry {
-  const empty = { id: '', subject: '', verdict: '', code: '', claims: [], ...NO_PROPOSAL } as const;
+  const empty = { id: '', subject: '', verdict: '', code: '', of: '', claims: [], ...NO_PROPOSAL } as const;
   return { ...empty, source, atMs, type: 'list', detail: { list, add, remove: [] } };
 }

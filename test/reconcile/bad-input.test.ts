@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { envelope, startPlatform } from '../../packages/platform/test/plain-platform.ts';
+import { envelope, startPlatform } from '../platform/plain-platform.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   DAY,
@@ -254,6 +254,12 @@ describe('a record that cannot be read', () => {
   });
 });
 
+/** A line of an export. */
+function exported(over: object): string {
+  const empty = { subject: '', verdict: '', code: '', revision: '', of: '', claims: [], detail: {} };
+  return `${JSON.stringify({ id: '1', source: 'shop', atMs: 1, type: 'list', ...empty, ...over })}\n`;
+}
+
 describe('a call that is wrong', () => {
   let world: World;
   beforeAll(async () => {
@@ -301,19 +307,15 @@ describe('a call that is wrong', () => {
   it.each<[string, string, RegExp]>([
     ['a line that is no entry', '{"id":"1"}\n', /line 1: it is not an entry of the journal/],
     ['a line that was cut off', '{"id":"1","sou', /line 1: it has no line break/],
-    [
-      'an entry of an unknown source',
-      '{"id":"1","source":"x","atMs":1,"type":"list","detail":{}}\n',
-      /"x", which is not a source/,
-    ],
+    ['an entry of an unknown source', exported({ source: 'x' }), /"x", which is not a source/],
     [
       'entries that go back in time',
-      '{"id":"1","source":"shop","atMs":2,"type":"list","detail":{}}\n{"id":"2","source":"shop","atMs":1,"type":"list","detail":{}}\n',
+      `${exported({ atMs: 2 })}${exported({ id: '2' })}`,
       /line 2: it is older than the entry of shop before it/,
     ],
     [
       'an approval without a body',
-      `{"id":"1","source":"shop","atMs":${Date.UTC(2025, 5, 10)},"type":"decision","subject":"payment:1","verdict":"SUCCESS","detail":{}}\n`,
+      exported({ atMs: Date.UTC(2025, 5, 10), type: 'decision', subject: 'payment:1', verdict: 'SUCCESS' }),
       /shop\/1 can't be reconciled: its detail has no body/,
     ],
   ])('with %s in --decisions', async (_what, text, message) => {

@@ -4,7 +4,7 @@ import { CountersignError } from '../../src/errors.ts';
 import { createMapping } from '../../src/replay/mapping.ts';
 import { type ReplayOptions, type ReplayReport, replay } from '../../src/replay/replay.ts';
 import type { Resent, SenderOf } from '../../src/replay/resend.ts';
-import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
+import type { RecordItem, RecordedEntry } from '../../src/journal/recorded.ts';
 
 const senderOf: SenderOf = (source) => {
   if (source !== 'vault') throw new CountersignError('USAGE', `there is no ${source}`);
@@ -24,6 +24,7 @@ function entry(subject: string, over: Partial<RecordedEntry> = {}): RecordedEntr
     subject: `transfer:${subject}`,
     verdict: 'SUCCESS',
     code: 'APPROVED',
+    of: '',
     claims: [],
     detail: { kind: 'transfer', body },
     proposal: () => undefined,

@@ -11,7 +11,7 @@ import {
   envelope,
   keys,
   startPlatform,
-} from '../../packages/platform/test/plain-platform.ts';
+} from '../platform/plain-platform.ts';
 import { PAYMENT_PATH, type TestService, startTestService } from '../service.ts';
 
 const POLICY = `policy: payments

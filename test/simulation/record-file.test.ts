@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { readRecordFile } from '../../src/simulation/record-file.ts';
-import { type RecordItem, splitProposal } from '../../src/simulation/record.ts';
+import { type RecordItem, splitProposal } from '../../src/journal/recorded.ts';
 
 function fileOf(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));

@@ -3,7 +3,7 @@ import { subjectOf } from '../../src/callback/callback.ts';
 import { proposalToJson } from '../../src/policy/proposal.ts';
 import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
-import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
+import type { RecordItem, RecordedEntry } from '../../src/journal/recorded.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
 import { type SimulationStore, openSimulationStore } from '../../src/store/embedded/simulation.ts';
 import type { JournalType } from '../../src/store/store.ts';
@@ -40,6 +40,7 @@ export function createRecorder(release: Release): Recorder {
       subject: '',
       verdict: '',
       code: '',
+      of: '',
       claims: [],
       detail: {},
       proposal: () => undefined,

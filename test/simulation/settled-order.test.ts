@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { RecordItem, RecordedEntry } from '../../src/simulation/record.ts';
+import type { RecordItem, RecordedEntry } from '../../src/journal/recorded.ts';
 import { inSettledOrder } from '../../src/simulation/settled-order.ts';
 
 type Entry = Partial<RecordedEntry> & Pick<RecordedEntry, 'id' | 'source'>;
@@ -9,6 +9,7 @@ const entry = (over: Entry): RecordedEntry => ({
   subject: '',
   verdict: '',
   code: '',
+  of: '',
   claims: [],
   detail: {},
   proposal: () => undefined,

@@ -1,8 +1,8 @@
-import { resultToJson } from '../../claims/claims.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
+import { entryJson, exportedEntry } from '../../journal/exported.ts';
 import { wordOf } from '../../policy/explain.ts';
 import type { JournalEntry } from '../../store/store.ts';
-import { columns, isoTime, jsonOrText, printable } from '../print.ts';
+import { columns, isoTime, printable } from '../print.ts';
 
 /** The name of an entry, such as `shop/17`. */
 export function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): string {
@@ -59,7 +59,7 @@ export function decisionRow(entry: JournalEntry): readonly string[] {
 /** An entry as JSON, with the explanation of {@link describeDecision}. */
 export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
   const { because, deciding, rules } = explainJournalEntry(entry, first);
-  const { source, id, of, ...journalled } = entryJson(entry);
+  const { source, id, of, ...journalled } = exportedEntry(entryJson(entry));
   return {
     id: `${source}/${id}`,
     at: isoTime(entry.atMs),
@@ -69,9 +69,4 @@ export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
     decidedBy: deciding === undefined ? '' : `${deciding.policy}/${deciding.rule}`,
     rules,
   };
-}
-
-/** An entry as JSON, with its detail as JSON and amounts as decimal text. */
-export function entryJson({ claims, detail, ...entry }: JournalEntry) {
-  return { ...entry, claims: claims.map(resultToJson), detail: jsonOrText(detail) };
 }

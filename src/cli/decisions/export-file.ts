@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  readSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { LINE_BEGINNING, createOrderCheck, linesOf } from '../../simulation/record-file.ts';
-import { beginsExportEnd, isExportEnd } from '../../store/export-end.ts';
+import { createOrderCheck, isExportEnd, lineBeginning, mayBeginLine } from '../../journal/exported.ts';
+import { type LineFault, linesOf, textOf } from '../../values/lines.ts';
 
 /** A file that `decisions export --to` appends to. Each run continues where the run before ended. */
 export interface ExportFile {
@@ -100,49 +91,36 @@ function readContent(file: number, path: string): Content {
   const { size } = fstatSync(file);
   const ends = new Map<string, { readonly id: string; readonly atMs: number }>();
   const isInOrder = createOrderCheck();
-  const endsInBreak = size === 0 || lastByte(file, size) === LINE_BREAK;
-  let [lastMs, hasDecisions, incompleteBytes, at] = [0, false, 0, 0];
-  for (const { text, line, bytes } of linesOf(file, { start: 0, end: size, firstLine: 1 })) {
-    at += bytes;
-    if (!endsInBreak && at === size) {
-      if (!isBeginning(text)) throw notExported(path, line);
-      incompleteBytes = bytes;
+  const fault: LineFault = (line) => notExported(path, line);
+  let [lastMs, hasDecisions, incompleteBytes] = [0, false, 0];
+  for (const line of linesOf(file, fault, { end: size })) {
+    if (!line.isComplete) {
+      // Half a character at its end is no fault.
+      if (!mayBeginLine(line.bytes.toString('utf8'))) throw notExported(path, line.number);
+      incompleteBytes = line.size;
       break;
     }
-    if (isExportEnd(text)) continue;
-    const [beginning = '', id, source, time] = LINE_BEGINNING.exec(text) ?? [];
-    if (id === undefined || source === undefined || !text.endsWith('}')) throw notExported(path, line);
-    const atMs = Number(time);
-    if (!isInOrder({ source, atMs })) {
+    const text = textOf(line, fault);
+    if (text === '' || isExportEnd(text)) continue;
+    const beginning = lineBeginning(text);
+    if (beginning === undefined || !text.endsWith('}')) throw notExported(path, line.number);
+    const { id, source, atMs, rest } = beginning;
+    if (!isInOrder(beginning)) {
       throw unusable(
         path,
-        `line ${line}: ${source}/${id} is older than the entry of ${source} before it, so the file ` +
+        `line ${line.number}: ${source}/${id} is older than the entry of ${source} before it, so the file ` +
           'has more than one export. Name another file',
       );
     }
     ends.set(source, { id, atMs });
     lastMs = Math.max(lastMs, atMs);
-    hasDecisions ||= !STATE.test(text.slice(beginning.length, beginning.length + STATE_CHARACTERS));
+    hasDecisions ||= !STATE.test(rest.slice(0, STATE_CHARACTERS));
   }
   return { ends, lastMs, hasDecisions, completeBytes: size - incompleteBytes, incompleteBytes };
 }
 
 const STATE = /^"type":"(?:list|order|prices)"/;
 const STATE_CHARACTERS = 16;
-const LINE_BREAK = 10;
-const BEGINNING = '{"id":"';
-
-/** Whether an incomplete line can be the beginning of an exported one. No other line may be removed. */
-function isBeginning(text: string): boolean {
-  return BEGINNING.startsWith(text) || text.startsWith(BEGINNING) || beginsExportEnd(text);
-}
-
-function lastByte(file: number, size: number): number | undefined {
-  const byte = Buffer.alloc(1);
-  readSync(file, byte, 0, 1, size - 1);
-  return byte[0];
-}
-
 function open(path: string): number {
   try {
     // `w` would empty the file. With `a`, nothing could be read or removed.

@@ -1,22 +1,18 @@
 import { CountersignError } from '../../errors.ts';
-import { exportEnd } from '../../store/export-end.ts';
-import { type StoreItem, type RecordQuery, isPriceChange, readStoreRecord } from '../../store/record.ts';
+import { PRICES, exportEnd, exportedItem } from '../../journal/exported.ts';
+import { type RecordQuery, readStoreRecord } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
-import { formatAmount } from '../../values/amount.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { periodOf, periodOptions, readTime } from '../period.ts';
-import { counted, isoTime } from '../print.ts';
+import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
-import { entryJson } from './decision.ts';
 import { type ExportFile, openExportFile } from './export-file.ts';
 import { entryId } from './show.ts';
 
 const DRAIN_EVERY = 100;
 const PROGRESS_EVERY = 1000;
-/** Prices belong to no source. */
-const PRICES = '';
 
 export const decisionsExport: CommandRow = {
   path: 'decisions export',
@@ -92,7 +88,7 @@ async function write(session: Session, call: Call, exporting: Export): Promise<n
   for await (const item of readStoreRecord(store, { ...query, entryRead })) {
     isWhole = count < limit;
     if (!isWhole) break;
-    writeLine(lineOf(item));
+    writeLine(exportedItem(item));
     if (++count % DRAIN_EVERY === 0) await session.drained();
   }
   if (isWhole && call.flag('endLine')) writeLine(exportEnd(endMs));
@@ -100,22 +96,6 @@ async function write(session: Session, call: Call, exporting: Export): Promise<n
   session.progress('');
   await session.drained();
   return count;
-}
-
-/** A line begins with id, source and time, so that they can be read without parsing the rest. */
-function lineOf(item: StoreItem): object {
-  if (!isPriceChange(item)) {
-    const { id, source, atMs, ...rest } = entryJson(item);
-    return { id, source, atMs, ...rest };
-  }
-  const { version, atMs, set, remove, by } = item;
-  const prices = set.map(({ asset, price, asOfMs }) => ({
-    asset,
-    price: formatAmount(price),
-    asOf: isoTime(asOfMs),
-  }));
-  const detail = { version, set: prices, remove, by };
-  return { id: `v${version}`, source: PRICES, atMs, type: 'prices', detail };
 }
 
 async function queryOf(

@@ -2,11 +2,10 @@ import { archiveFault } from '../../archive/folder.ts';
 import type { ArchivedEntry } from '../../archive/line.ts';
 import { verifyArchive } from '../../archive/verify.ts';
 import { CountersignError } from '../../errors.ts';
-import { exportEnd } from '../../store/export-end.ts';
+import { exportEnd, exportedEntry } from '../../journal/exported.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { CommandRow } from '../command.ts';
 import { periodOf, periodOptions } from '../period.ts';
-import { jsonOrText } from '../print.ts';
 import { sourceOption } from '../sources.ts';
 
 const DRAIN_EVERY = 100;
@@ -49,7 +48,7 @@ wrote until then.`,
     let count = 0;
     const { sources, faults } = await verifyArchive(call.arguments, async (entry) => {
       if (!wanted(entry)) return;
-      const json = { ...entry, detail: jsonOrText(entry.detail) };
+      const json = exportedEntry(entry);
       session.print(printableJson(json), json);
       if (++count % DRAIN_EVERY === 0) await session.drained();
     });

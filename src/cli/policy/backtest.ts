@@ -11,7 +11,7 @@ import {
 } from '../../simulation/backtest.ts';
 import { backtestText } from '../../simulation/backtest-text.ts';
 import { readRecordFile } from '../../simulation/record-file.ts';
-import type { RecordItem } from '../../simulation/record.ts';
+import type { RecordItem } from '../../journal/recorded.ts';
 import { storeRecord } from '../../simulation/store-record.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { periodOf, periodOptions } from '../period.ts';

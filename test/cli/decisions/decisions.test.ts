@@ -218,7 +218,7 @@ describe('describeDecision', () => {
 
   it('says that the decision was explained otherwise when it was made', () => {
     const note = 'explained again by version 0.2.0; version 0.1.0 explained it otherwise';
-    const proposal = { revision: 'a', approves: false, results: [], claims: [] };
+    const proposal = { revision: 'a', approves: false, results: [], claims: [], retryable: false, prices: 0 };
     const detail = JSON.stringify({ note, proposal: { ...proposal, validFromMs: 0, validUntilMs: 1 } });
     expect(describeDecision({ ...entry, code: 'NO_POLICY', detail })).toContain(
       `see callback and when of the policies (${note})`,

@@ -22,8 +22,8 @@ export interface RecordedEntry {
   readonly subject: string;
   readonly verdict: Verdict | '';
   readonly code: string;
-  /** The entry of the decision that is repeated; empty or absent if none is. */
-  readonly of?: string | undefined;
+  /** The entry of the decision that is repeated; empty if none is. */
+  readonly of: string;
   readonly claims: unknown;
   /** Without the proposal, which is most of the text and is read only on demand. */
   readonly detail: unknown;

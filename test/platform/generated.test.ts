@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { operationsPage } from '../operations-page.ts';
-import { operations } from '../operations/registry.ts';
+import { generatedPlatformFiles } from '../../packages/platform/generated.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
 
-describe('the page that is generated from the registry', () => {
-  it('is as it is checked in', () => {
-    const [path, content] = operationsPage();
+describe('what is generated from the registry', () => {
+  it.each(generatedPlatformFiles())('%s is as it is checked in', (path, content) => {
     expect(readFileSync(path, 'utf8')).toBe(content);
   });
 
