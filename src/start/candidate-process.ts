@@ -10,7 +10,7 @@ import {
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Clock } from '../values/clock.ts';
-import { compileCacheEnv } from '../values/compile-cache.ts';
+import { compileCacheEnv } from '../values/worker.ts';
 import { createFairQueue } from '../values/fair-queue.ts';
 import { type Task, reportShape } from './candidate-task.ts';
 

@@ -7,7 +7,7 @@ import type { Target } from '../http/forward.ts';
 import type { HealthState } from '../observe/health.ts';
 import type { Log, LogLevel } from '../observe/log.ts';
 import type { Settings } from '../settings/schema.ts';
-import { compileCacheEnv } from '../values/compile-cache.ts';
+import { compileCacheEnv } from '../values/worker.ts';
 
 /** The first message to the process. */
 export interface ConsoleStart {

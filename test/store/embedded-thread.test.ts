@@ -5,12 +5,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Committer, createCommitter } from '../../src/store/embedded/committer.ts';
+import { type Committer, createCommitter, startWriter } from '../../src/store/embedded/committer.ts';
 import { createFileGuard, openDatabase } from '../../src/store/embedded/database.ts';
 import { DEFAULT_RETENTION } from '../../src/store/retention.ts';
 import { SERVICE_WAIT } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import { startWriterThread } from '../../src/store/embedded/writer-thread.ts';
 import { settleStepOf } from '../../src/store/settle-step.ts';
 import type { Store } from '../../src/store/store.ts';
 import { eventually } from '../eventually.ts';
@@ -125,10 +124,7 @@ const settling = (from: number, count: number) =>
     return { verb: 'settle', argument: settleStepOf(request({ subject })) } as const;
   });
 
-function committerWith(
-  threadAfterWrites: number,
-  startThread: typeof startWriterThread = startWriterThread,
-): Committer {
+function committerWith(threadAfterWrites: number, startThread: typeof startWriter = startWriter): Committer {
   const database = openDatabase(temporaryPath());
   const committer = createCommitter({
     database,
@@ -136,7 +132,7 @@ function committerWith(
     clock: () => START_MS,
     guard: createFileGuard(database.file, database.identity),
     threadAfterWrites,
-    startThread,
+    startWriter: startThread,
   });
   onTestFinished(async () => {
     await committer.close();
@@ -152,7 +148,7 @@ describe('a committer of the embedded store', () => {
     let started = 0;
     const committer = committerWith(32, (data, onEnd) => {
       started += 1;
-      return startWriterThread(data, onEnd);
+      return startWriter(data, onEnd);
     });
     await committer.commit(pushing);
     await committer.commit(settling(0, 30));
@@ -174,32 +170,32 @@ describe('a writer thread of the embedded store that dies', () => {
     connection.close();
     let ends = 0;
     const data = { file: path, identity, retention: DEFAULT_RETENTION, lockWait: SERVICE_WAIT };
-    const thread = startWriterThread(data, () => (ends += 1), DYING);
-    onTestFinished(() => thread.end());
+    const thread = startWriter(data, () => (ends += 1), DYING);
+    onTestFinished(() => thread.stop());
     await thread.ready;
     const batch = { clockMs: START_MS, writes: pushing };
-    const results = await Promise.allSettled([thread.commit(batch), thread.commit(batch)]);
+    const results = await Promise.allSettled([thread.ask(batch), thread.ask(batch)]);
     for (const result of results) {
       expect(result).toMatchObject({ status: 'rejected', reason: { message: 'its writer ended with 7' } });
     }
-    await expect(thread.commit(batch)).rejects.toThrow('its writer ended with 7');
+    await expect(thread.ask(batch)).rejects.toThrow('its writer ended with 7');
     expect(ends).toBe(1);
   });
 
   it('rejects with the reason if it can not open the file', async () => {
-    const broken = startWriterThread(
+    const broken = startWriter(
       { file: ':memory:', identity: [], retention: DEFAULT_RETENTION, lockWait: SERVICE_WAIT },
       nothing,
     );
-    onTestFinished(() => broken.end());
-    await expect(broken.ready).rejects.toThrow('its writer failed: the embedded store needs a file');
-    await expect(broken.commit({ clockMs: 0, writes: [] })).rejects.toThrow('its writer failed');
+    onTestFinished(() => broken.stop());
+    await expect(broken.ready).rejects.toThrow("its writer can't start: the embedded store needs a file");
+    await expect(broken.ask({ clockMs: 0, writes: [] })).rejects.toThrow("its writer can't start");
   });
 
   it('is followed by another one, and until that is ready batches are committed here', async () => {
     let started = 0;
     const committer = committerWith(0, (data, onEnd) =>
-      startWriterThread(data, onEnd, started++ === 0 ? DYING : undefined),
+      startWriter(data, onEnd, started++ === 0 ? DYING : undefined),
     );
     await committer.ready;
     expect(inThread(committer)).toBe(true);
@@ -219,6 +215,6 @@ describe('a writer thread of the embedded store that dies', () => {
     const committing = committer.commit(pushing);
     const [closed, committed] = await Promise.allSettled([committer.close(), committing]);
     expect(closed).toMatchObject({ status: 'fulfilled' });
-    expect(committed).toMatchObject({ status: 'rejected', reason: { message: 'its writer was ended' } });
+    expect(committed).toMatchObject({ status: 'rejected', reason: { message: 'its writer was stopped' } });
   });
 });

@@ -1,12 +1,20 @@
 import type { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
+import {
+  type Answerer,
+  type ErrorMessage,
+  compileCacheEnv,
+  errorMessage,
+  errorOf,
+  startThread,
+} from '../../values/worker.ts';
 import type { Retention } from '../retention.ts';
-import type { Database, FileGuard } from './database.ts';
+import type { Database, FileGuard, Identity } from './database.ts';
 import { type Batch, type Write, createEngine } from './engine.ts';
+import type { LockWait } from './lock.ts';
 import { isDiskError, isFromSqlite } from './sqlite-errors.ts';
-import type { BatchResult } from './transaction.ts';
+import type { BatchResult, Outcome } from './transaction.ts';
 import type { BatchCommitter } from './write-queue.ts';
-import { type WriterThread, startWriterThread } from './writer-thread.ts';
 
 export interface Committer extends BatchCommitter<Write> {
   /** Resolves once a thread that was started at once is ready; rejects if it can't start. */
@@ -26,11 +34,8 @@ export interface CommitterParts {
   /** See EmbeddedStoreOptions. */
   readonly threadAfterWrites: number;
   /** Only for tests. */
-  readonly startThread?: typeof startWriterThread;
+  readonly startWriter?: typeof startWriter;
 }
-
-/** While the thread commits one batch, the next one waits in its queue. */
-const THREAD_CONCURRENCY = 2;
 
 /**
  * Commits batches: under load in a writer thread, so that commits don't block the event loop; before that in
@@ -40,22 +45,22 @@ const THREAD_CONCURRENCY = 2;
  */
 export function createCommitter(parts: CommitterParts): Committer {
   const { database, retention, clock, maxStepMs, guard, threadAfterWrites } = parts;
-  const { startThread = startWriterThread } = parts;
+  const { startWriter: startNew = startWriter } = parts;
   const { file, identity, lockWait } = database;
   const commitOnThisThread = createEngine(database, retention, maxStepMs);
   const writability = createWritability();
-  let thread: WriterThread | undefined;
+  let thread: Writer | undefined;
   let writesOnThisThread = 0;
 
-  const start = (): WriterThread => {
-    const started = startThread({ file, identity, retention, maxStepMs, lockWait }, () => {
+  const start = (): Writer => {
+    const started = startNew({ file, identity, retention, maxStepMs, lockWait }, () => {
       if (thread === started) [thread, writesOnThisThread] = [undefined, 0];
     });
     thread = started;
     return started;
   };
   const commit = (batch: Batch): BatchResult | Promise<BatchResult> => {
-    if (thread?.isReady() === true) return thread.commit(batch);
+    if (thread?.isReady() === true) return thread.ask(batch);
     const result = commitOnThisThread(batch);
     // A service that is idle sends heartbeats, and needs no thread.
     writesOnThisThread += batch.writes.filter(({ verb }) => verb !== 'heartbeat').length;
@@ -66,7 +71,7 @@ export function createCommitter(parts: CommitterParts): Committer {
   return {
     ready: threadAfterWrites === 0 ? start().ready : Promise.resolve(),
     get concurrency() {
-      return thread?.isReady() === true ? THREAD_CONCURRENCY : 1;
+      return thread?.isReady() === true ? WRITER_BATCHES : 1;
     },
     async commit(writes) {
       guard.throwIfMoved();
@@ -81,8 +86,63 @@ export function createCommitter(parts: CommitterParts): Committer {
     },
     assertWritable: writability.assertWritable,
     async close() {
-      await thread?.end();
+      await thread?.stop();
     },
+  };
+}
+
+/** What a writer thread needs. */
+export interface WriterData {
+  readonly file: string;
+  /** The files that the starter of the thread has open: the thread must write to no others. */
+  readonly identity: Identity;
+  readonly retention: Retention;
+  readonly maxStepMs?: number | undefined;
+  readonly lockWait: LockWait;
+}
+
+/**
+ * A thread with its own connection: its commits and flushes don't block the event loop. A batch that it gives
+ * no answer to may be on disk or not.
+ */
+export type Writer = Answerer<Batch, BatchResult>;
+
+/** While the thread commits one batch, the next one waits in its queue. */
+const WRITER_BATCHES = 2;
+const WRITER = new URL('./writer-thread-entry.ts', import.meta.url);
+
+export function startWriter(data: WriterData, onEnd: () => void, entry = WRITER): Writer {
+  return startThread({
+    name: 'its writer',
+    entry,
+    env: compileCacheEnv(),
+    data,
+    waitingMax: WRITER_BATCHES,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the entry sends it
+    read: (answer) => resultOf(answer as BatchMessage),
+    onEnd,
+  });
+}
+
+/** A BatchResult as a message between threads. */
+export interface BatchMessage {
+  readonly committed: boolean;
+  readonly outcomes: readonly (
+    { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorMessage }
+  )[];
+}
+
+export function batchMessage({ committed, outcomes }: BatchResult): BatchMessage {
+  return {
+    committed,
+    outcomes: outcomes.map((each) => (each.ok ? each : { ok: false, error: errorMessage(each.error) })),
+  };
+}
+
+function resultOf({ committed, outcomes }: BatchMessage): BatchResult {
+  return {
+    committed,
+    outcomes: outcomes.map((each): Outcome => (each.ok ? each : { ok: false, error: errorOf(each.error) })),
   };
 }
 
