@@ -123,15 +123,15 @@ function authenticatePayment(
 ): Authenticated | Failure | Promise<Authenticated | Failure> {
   const candidate = payments.candidate(members);
   if (!candidate.ok) return candidate;
-  const pending = payments.verifyInThread(candidate, members);
-  return pending === undefined
-    ? authenticated(candidate, payments.verify(candidate, members))
-    : pending.then((outcome) => authenticated(candidate, outcome));
+  const verified = payments.verify(candidate, members);
+  return verified instanceof Promise
+    ? verified.then((outcome) => authenticated(candidate, outcome))
+    : authenticated(candidate, verified);
 }
 
 function authenticated(
   { source, scheme }: { readonly source: string; readonly scheme: SchemeName },
-  outcome: ReturnType<Payments['verify']>,
+  outcome: Awaited<ReturnType<Payments['verify']>>,
 ): Authenticated | Failure {
   if (!outcome.ok) {
     const { code } = outcome;

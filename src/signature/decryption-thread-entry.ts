@@ -1,18 +1,14 @@
-import { parentPort } from 'node:worker_threads';
+import { answerQuestions } from '../values/worker.ts';
 import { decryptBlocks } from './blocks.ts';
-import type { DecryptionRequest, DecryptionResult } from './decryption.ts';
+import type { DecryptionRequest } from './decryption.ts';
 
 /*
- * This runs in a decryption thread. It answers one request after the other, and keeps nothing. It approves
- * nothing either: the main thread verifies the signature of what it answers.
+ * This runs in a decryption thread. It keeps nothing, and it approves nothing: the main thread verifies the
+ * signature of what it answers.
  */
 
-parentPort?.on('message', ({ id, key, blocks, blockBytes }: DecryptionRequest) => {
-  const decrypted = decryptBlocks(key, blocks, blockBytes);
+await answerQuestions(() => ({ key, blocks, blockBytes }: DecryptionRequest) => {
+  const plaintext = decryptBlocks(key, blocks, blockBytes);
   // A copy of exactly these bytes: a message has the whole buffer behind a part of it.
-  const plaintext = decrypted && new Uint8Array(decrypted);
-  const result: DecryptionResult = { id, plaintext };
-  // A thread has no origin, as a window would have.
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin
-  parentPort?.postMessage(result);
+  return plaintext && new Uint8Array(plaintext);
 });

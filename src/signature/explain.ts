@@ -25,14 +25,14 @@ export interface SignatureExplanation {
 }
 
 /**
- * Explains the signature of a payment confirmation. Returns a Failure if the callback names no known key.
- * Throws like {@link compileAuthenticator}.
+ * Explains the signature of a payment confirmation. Resolves with a Failure if the callback names no known key.
+ * Rejects like {@link compileAuthenticator}.
  */
-export function explainSignature(
+export async function explainSignature(
   body: Uint8Array,
   sources: readonly SourceConfig[],
   parts: AuthenticatorParts,
-): SignatureExplanation | Failure {
+): Promise<SignatureExplanation | Failure> {
   const faults = collectFaults();
   const payments = compilePayments(
     sources.filter((source) => source.callback === 'payment'),
@@ -45,24 +45,24 @@ export function explainSignature(
   return explainMembers(decoded.members, payments);
 }
 
-function explainMembers(members: Members, payments: Payments): SignatureExplanation | Failure {
+async function explainMembers(members: Members, payments: Payments): Promise<SignatureExplanation | Failure> {
   const candidate = payments.candidate(members);
   if (!candidate.ok)
     return candidate.code === 'SIGN_MALFORMED' ? malformed(candidate, members, payments) : candidate;
   const { source, scheme, sign, verifiers } = candidate;
   const tried = verifiers.map((verifier) => verifier.explain(members, sign));
-  const outcome = payments.verify(candidate, members);
+  const outcome = await payments.verify(candidate, members);
   const refusal = outcome.ok ? undefined : outcome;
   const fix = tried.map((each) => (each.ok ? each.next : each.because)).find((next) => next !== undefined);
   return { ok: true, source, scheme, tried, refusal, next: refusal && (fix ?? refusal.because) };
 }
 
 /** The failure, and what remains to fix once the damage to the sign is undone. */
-function malformed(refused: Failure, members: Members, payments: Payments): Failure {
+async function malformed(refused: Failure, members: Members, payments: Payments): Promise<Failure> {
   const isWhole = (text: string): boolean => schemeOf(shapeOf(members), text) !== undefined;
   const damage = damageIn(members.get('sign')?.text ?? '', isWhole);
   if (damage === undefined) return refused;
-  const rest = explainMembers(new Map(members).set('sign', stringMember(damage.repaired)), payments);
+  const rest = await explainMembers(new Map(members).set('sign', stringMember(damage.repaired)), payments);
   const next = rest.ok ? rest.next : rest.because;
   const then = next === undefined ? 'Without that, the signature matches' : `Besides that, ${next}`;
   return { ...refused, because: `${refused.because}. ${then}` };

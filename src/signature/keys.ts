@@ -13,7 +13,8 @@ import { type FormatDer, NodeRSA } from 'node-rsa';
 
 import { CountersignError } from '../errors.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
-import { type DecryptionThreads, decryptBlocks } from './blocks.ts';
+import { decryptBlocks } from './blocks.ts';
+import type { DecryptionThreads } from './decryption.ts';
 
 export type Digest = 'sha256' | 'sha1';
 

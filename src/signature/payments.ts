@@ -3,7 +3,7 @@ import { damageIn } from '../values/damage.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
-import type { DecryptionThreads } from './blocks.ts';
+import type { DecryptionThreads } from './decryption.ts';
 import type { Faults } from './faults.ts';
 import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';
@@ -40,9 +40,11 @@ export interface Payments {
   claimedSource(members: Members): string | undefined;
   /** Finds the keys by the `appKey` and the shape of the callback. Nothing is verified yet. */
   candidate(members: Members): Candidate | Failure;
-  verify(candidate: Candidate, members: Members): VerifiedPayment | Failure;
-  /** Does the same with decryption in threads. Undefined if `verify` does nothing slow for this candidate. */
-  verifyInThread(candidate: Candidate, members: Members): Promise<VerifiedPayment | Failure> | undefined;
+  /** A promise if a thread decrypts. It rejects if the thread fails. */
+  verify(
+    candidate: Candidate,
+    members: Members,
+  ): VerifiedPayment | Failure | Promise<VerifiedPayment | Failure>;
 }
 
 interface VerifiedPayment {
@@ -70,19 +72,21 @@ export function compilePayments(
     const ambiguous = verified.canonical && checkAmbiguity(verified.canonical, appKey);
     return ambiguous ?? { ok: true, verified, by };
   };
-  async function verifyInThread(
-    { verifiers, sign, appKey }: Candidate,
+  const verify = (
+    candidate: Candidate,
     members: Members,
-  ): Promise<VerifiedPayment | Failure> {
-    const failures: Failure[] = [];
-    for (const verifier of verifiers) {
-      const verified = await (verifier.verifyInThread?.(members, sign, appKey) ??
-        verifier.verify(members, sign, appKey));
-      if (verified.ok) return acceptedBy(verifier, { verified, appKey });
-      failures.push(verified);
-    }
-    return joinFailures(failures);
-  }
+    failures: readonly Failure[] = [],
+  ): VerifiedPayment | Failure | Promise<VerifiedPayment | Failure> => {
+    const { verifiers, sign, appKey } = candidate;
+    const verifier = verifiers[failures.length];
+    if (verifier === undefined) return joinFailures(failures);
+    const acceptedOrNext = (verified: Verified | Failure): ReturnType<typeof verify> =>
+      verified.ok
+        ? acceptedBy(verifier, { verified, appKey })
+        : verify(candidate, members, [...failures, verified]);
+    const verified = verifier.verify(members, sign, appKey);
+    return verified instanceof Promise ? verified.then(acceptedOrNext) : acceptedOrNext(verified);
+  };
 
   const sources = [...byAppKey.values()];
   refuseSharedEnvelopes(sources, faults);
@@ -103,19 +107,7 @@ export function compilePayments(
           )
         : candidateOf(members, shape, { source, appKey: named });
     },
-    verify({ verifiers, sign, appKey }, members) {
-      const failures: Failure[] = [];
-      for (const verifier of verifiers) {
-        const verified = verifier.verify(members, sign, appKey);
-        if (verified.ok) return acceptedBy(verifier, { verified, appKey });
-        failures.push(verified);
-      }
-      return joinFailures(failures);
-    },
-    verifyInThread: (candidate, members) =>
-      candidate.verifiers.some((verifier) => verifier.verifyInThread !== undefined)
-        ? verifyInThread(candidate, members)
-        : undefined,
+    verify: (candidate, members) => verify(candidate, members),
   };
 }
 

@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 import { CountersignError, type Failure, failure } from '../errors.ts';
 import { damageIn } from '../values/damage.ts';
 import { type Members, decodeMembers, membersJson, stringMember, withoutMembers } from '../values/members.ts';
-import type { DecryptionThreads } from './blocks.ts';
 import {
   type PrivateKey,
   type PublicKey,
@@ -48,10 +47,6 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
     ];
     const scheme = 'rsa-envelope';
     const pair = { senderKey, receiverKey };
-    const open = (members: Members, sign: string): EnvelopeContent => {
-      const data = dataOf(members);
-      return typeof data === 'string' ? openEnvelope({ data, sign }, pair) : data;
-    };
     const verified = (opened: EnvelopeContent, appKey: string): Verified | Failure => {
       if (!opened.ok) return signFailure(opened.code, opened.because, { scheme, keys });
       const content = contentOf(opened.plaintext, appKey);
@@ -67,15 +62,17 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
         senderKey.fingerprint === receiverKey.fingerprint
           ? ["platformKey is the public half of merchantKey; put the platform's own public key there"]
           : [],
-      verify: (members, sign, appKey) => verified(open(members, sign), appKey),
-      verifyInThread:
-        threads &&
-        (async (members, sign, appKey) => {
-          const data = dataOf(members);
-          const opened =
-            typeof data === 'string' ? await openEnvelopeIn(threads, { data, sign }, pair) : data;
-          return verified(opened, appKey);
-        }),
+      verify(members, sign, appKey) {
+        const data = dataOf(members);
+        const encrypted =
+          typeof data === 'string' ? checkEnvelope({ data, sign }, pair, ENVELOPE_BLOCKS_MAX) : data;
+        if (!encrypted.ok) return verified(encrypted, appKey);
+        const decrypted = (plaintext: Uint8Array | undefined): Verified | Failure =>
+          verified(verifyContent(plaintext, encrypted, pair), appKey);
+        return threads === undefined
+          ? decrypted(receiverKey.decrypt(encrypted.blocks))
+          : receiverKey.decryptIn(threads, encrypted.blocks).then(decrypted);
+      },
       explain(members, sign) {
         const explained = (plaintext: Uint8Array, next: string | undefined): Explanation => ({
           ok: true,
@@ -87,7 +84,8 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
           verifies: next === undefined,
           next,
         });
-        const opened = open(members, sign);
+        const sealed = dataOf(members);
+        const opened = typeof sealed === 'string' ? openEnvelope({ data: sealed, sign }, pair) : sealed;
         if (opened.ok) return explained(opened.plaintext, undefined);
         // The owner of the keys may see the content of an envelope with a wrong sign, unlike the service.
         const data = decodeBase64(members.get('data')?.text ?? '');
@@ -197,17 +195,6 @@ export function openEnvelope(
   const encrypted = checkEnvelope(parts, keys, blocksMax);
   if (!encrypted.ok) return encrypted;
   return verifyContent(keys.receiverKey.decrypt(encrypted.blocks), encrypted, keys);
-}
-
-/** Like `openEnvelope`, but decrypts in a thread. Rejects if the thread ends or doesn't answer. */
-async function openEnvelopeIn(
-  threads: DecryptionThreads,
-  parts: EnvelopeParts,
-  keys: EnvelopeKeys,
-): Promise<EnvelopeContent> {
-  const encrypted = checkEnvelope(parts, keys, ENVELOPE_BLOCKS_MAX);
-  if (!encrypted.ok) return encrypted;
-  return verifyContent(await keys.receiverKey.decryptIn(threads, encrypted.blocks), encrypted, keys);
 }
 
 /** An envelope with a signature by the sender's key. */

@@ -5,7 +5,7 @@ import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { Canonical, EmptyValues } from './canonical.ts';
 import type { SchemeConfig, SchemeName } from './config.ts';
-import type { DecryptionThreads } from './blocks.ts';
+import type { DecryptionThreads } from './decryption.ts';
 import type { Digest } from './keys.ts';
 
 /** The keys of a sender, as texts: the platform for a callback, the merchant for a request. */
@@ -46,13 +46,8 @@ export interface Verifier {
   readonly by: string;
   readonly keys: readonly KeyInUse[];
   readonly warnings: readonly string[];
-  verify(members: Members, sign: string, appKey: string): Verified | Failure;
-  /**
-   * Does the same with the decryption in a thread. Undefined for a scheme that decrypts nothing, and without
-   * threads. Rejects if the thread fails.
-   */
-  readonly verifyInThread?:
-    ((members: Members, sign: string, appKey: string) => Promise<Verified | Failure>) | undefined;
+  /** A promise if a thread decrypts. It rejects if the thread fails. */
+  verify(members: Members, sign: string, appKey: string): Verified | Failure | Promise<Verified | Failure>;
   /** Explains a signature to the owner of the keys. `expected` may be a credential. */
   explain(members: Members, sign: string): Explanation | Failure;
 }

@@ -8,8 +8,11 @@ import {
   type Authenticator,
   compileAuthenticator,
 } from '../../src/signature/authenticate.ts';
-import type { DecryptionThreads } from '../../src/signature/blocks.ts';
-import { type DecryptionOptions, createDecryptionThreads } from '../../src/signature/decryption.ts';
+import {
+  type DecryptionOptions,
+  type DecryptionThreads,
+  createDecryptionThreads,
+} from '../../src/signature/decryption.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { sealEnvelope } from '../../src/signature/rsa-envelope.ts';
 import { eventually } from '../eventually.ts';
@@ -156,9 +159,9 @@ describe('a thread that fails', () => {
     ['exit', /ended with 7/],
     ['throw', /failed: this thread fails/],
     ['silence', /did not answer within 5000 ms/],
-    ['text', /not the answer to its request/],
-    ['nothing', /not the answer to its request/],
-    ['another id', /not the answer to its request/],
+    ['text', /not an answer/],
+    ['nothing', /not an answer/],
+    ['another id', /not an answer/],
   ])('by %s rejects what waits for it, and the next envelope gets another thread', async (way, because) => {
     const authenticator = inThreads(failing(way, { answerMs: way === 'silence' ? 5000 : 60_000 }));
     const workers = startedWorkers();
@@ -188,10 +191,9 @@ describe('a thread that fails', () => {
     const authenticator = inThreads(failing('twice'));
     expect(await outcomeOf(authenticator, envelope(0, content(1)))).toBe(content(1));
     const next = await outcomeOf(authenticator, envelope(0, content(2)));
-    expect([
-      content(2),
-      'rejected: a decryption thread sent a message that is not the answer to its request',
-    ]).toContain(next);
+    expect([content(2), 'rejected: a decryption thread sent a message that is not an answer']).toContain(
+      next,
+    );
   });
 
   it('by the plaintext of another envelope gets neither approved: the main thread verifies them', async () => {
@@ -230,7 +232,7 @@ describe('the end of the threads', () => {
     const outcomes = await Promise.all(pending);
     const rejected = outcomes.filter((outcome, at) => outcome !== content(at));
     expect(rejected.length).toBeGreaterThan(0);
-    expect(new Set(rejected)).toEqual(new Set(['rejected: a decryption thread was ended']));
+    expect(new Set(rejected)).toEqual(new Set(['rejected: a decryption thread was stopped']));
     expect(await outcomeOf(authenticator, envelope(0, content(1)))).toMatch(/^rejected: .*is shutting down/);
     await threads.close();
     expect(workers).toHaveLength(2);

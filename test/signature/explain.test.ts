@@ -19,14 +19,17 @@ const secrets = {
 };
 const canonical = 'appKeydemoKeyappOrderId11321orderAmount100payCoinSymbolUSDT1742userId12345';
 
-function explain(body: unknown, ...signatures: readonly SchemeConfig[]): SignatureExplanation | Failure {
+function explain(
+  body: unknown,
+  ...signatures: readonly SchemeConfig[]
+): Promise<SignatureExplanation | Failure> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return explainSignature(Buffer.from(text), [shop(...signatures)], partsOf(secrets));
 }
 
 describe('signature explain', () => {
-  it('shows the exact canonical string, and both signs', () => {
-    expect(explain({ ...payment, sign: '0'.repeat(32) }, md5By('SECRET'))).toMatchObject({
+  it('shows the exact canonical string, and both signs', async () => {
+    expect(await explain({ ...payment, sign: '0'.repeat(32) }, md5By('SECRET'))).toMatchObject({
       source: 'shop',
       scheme: 'md5',
       tried: [
@@ -45,20 +48,22 @@ describe('signature explain', () => {
     });
   });
 
-  it('has nothing to fix if the sign is right', () => {
-    expect(explain({ ...payment, sign: '1f8af8615e4950dc3ed9ac49ef97b94f' }, md5By('SECRET'))).toMatchObject({
+  it('has nothing to fix if the sign is right', async () => {
+    expect(
+      await explain({ ...payment, sign: '1f8af8615e4950dc3ed9ac49ef97b94f' }, md5By('SECRET')),
+    ).toMatchObject({
       tried: [{ verifies: true, next: undefined }],
       refusal: undefined,
       next: undefined,
     });
   });
 
-  it('says so if the sign is right but the text is ambiguous', () => {
+  it('says so if the sign is right but the text is ambiguous', async () => {
     const body = compileSigner({ scheme: 'md5', secret: 'demoSecret', emptyValues: 'keep' }).sign(
       membersOf({ ...payment, note: 'x' }),
       0,
     );
-    expect(explain(body, md5By('SECRET'))).toMatchObject({
+    expect(await explain(body, md5By('SECRET'))).toMatchObject({
       tried: [{ verifies: true }],
       refusal: { code: 'SIGN_AMBIGUOUS' },
       next: expect.stringContaining('"note" is not a member'),
@@ -73,7 +78,7 @@ describe('signature explain', () => {
       hash('md5', canonical, 'hex'),
       { text: canonical, bytes: 74, sha256: hash('sha256', canonical, 'hex') },
     ],
-  ] as const)('says of a sign over %s what it is over', (_, signs, signed, hashed) => {
+  ] as const)('says of a sign over %s what it is over', async (_, signs, signed, hashed) => {
     const body = compileSigner({
       scheme: 'rsa',
       senderKey: platform.privateText,
@@ -81,12 +86,12 @@ describe('signature explain', () => {
       signs,
       emptyValues: 'keep',
     }).sign(membersOf(payment), 0);
-    expect(explain(body, rsaBy('PLATFORM', { signs }))).toMatchObject({
+    expect(await explain(body, rsaBy('PLATFORM', { signs }))).toMatchObject({
       tried: [{ verifies: true, signed, signedBytes: signed.length, hashed }],
     });
   });
 
-  it('never has an expected sign for rsa, and names what to set', () => {
+  it('never has an expected sign for rsa, and names what to set', async () => {
     const body = compileSigner({
       scheme: 'rsa',
       senderKey: platform.privateText,
@@ -94,7 +99,7 @@ describe('signature explain', () => {
       signs: 'md5-hex',
       emptyValues: 'keep',
     }).sign(membersOf(payment), 0);
-    expect(explain(body, rsaBy('PLATFORM'))).toMatchObject({
+    expect(await explain(body, rsaBy('PLATFORM'))).toMatchObject({
       tried: [
         {
           signed: canonical,
@@ -107,7 +112,7 @@ describe('signature explain', () => {
     });
   });
 
-  it("shows an envelope's plaintext, with a right or a wrong sign", () => {
+  it("shows an envelope's plaintext, with a right or a wrong sign", async () => {
     const signer = compileSigner({
       scheme: 'rsa-envelope',
       senderKey: platform.privateText,
@@ -122,27 +127,31 @@ describe('signature explain', () => {
     const scheme = envelopeBy('PLATFORM', 'MERCHANT');
     const text = JSON.stringify(content);
     const signed = hash('md5', text, 'hex');
-    expect(explain(signer.sign(membersOf(payment), 0), scheme)).toMatchObject({
+    expect(await explain(signer.sign(membersOf(payment), 0), scheme)).toMatchObject({
       tried: [{ signed, hashed: { text }, verifies: true }],
       next: undefined,
     });
-    expect(explain(forged.sign(membersOf(payment), 0), scheme)).toMatchObject({
+    expect(await explain(forged.sign(membersOf(payment), 0), scheme)).toMatchObject({
       tried: [{ signed, hashed: { text }, verifies: false }],
       refusal: { code: 'SIGN_WRONG' },
       next: expect.stringContaining('made with another key'),
     });
-    expect(explain(signer.sign(membersOf(payment), 0), envelopeBy('PLATFORM', 'STRANGER'))).toMatchObject({
+    expect(
+      await explain(signer.sign(membersOf(payment), 0), envelopeBy('PLATFORM', 'STRANGER')),
+    ).toMatchObject({
       tried: [{ ok: false, code: 'ENVELOPE_UNDECIPHERABLE' }],
       // One in 245 decrypts to random bytes that are a text, for which the advice differs.
       next: expect.stringMatching(/can't be decrypted|is not what the platform key signed/),
     });
   });
 
-  it('fails with the reason if no key is found', () => {
-    expect(explain('{', md5By('SECRET'))).toMatchObject({ ok: false, code: 'NOT_JSON' });
-    expect(explain(payment, md5By('SECRET'))).toMatchObject({ code: 'SIGN_MISSING' });
-    expect(explain({ ...payment, appKey: 'x' }, md5By('SECRET'))).toMatchObject({ code: 'SOURCE_UNKNOWN' });
-    expect(explain({ ...payment, sign: '0'.repeat(32) }, rsaBy('PLATFORM'))).toMatchObject({
+  it('fails with the reason if no key is found', async () => {
+    expect(await explain('{', md5By('SECRET'))).toMatchObject({ ok: false, code: 'NOT_JSON' });
+    expect(await explain(payment, md5By('SECRET'))).toMatchObject({ code: 'SIGN_MISSING' });
+    expect(await explain({ ...payment, appKey: 'x' }, md5By('SECRET'))).toMatchObject({
+      code: 'SOURCE_UNKNOWN',
+    });
+    expect(await explain({ ...payment, sign: '0'.repeat(32) }, rsaBy('PLATFORM'))).toMatchObject({
       code: 'SCHEME_NOT_ALLOWED',
     });
   });

@@ -30,7 +30,7 @@ export const signatureExplain: CommandRow = {
     }
     const readSecret = session.secrets().read;
     const parts = { readSecret, grammar: PAYMENT_MEMBERS, optional: PAYMENT_OPTIONAL };
-    const explained = explainSignature(body, sources, parts);
+    const explained = await explainSignature(body, sources, parts);
     const verifies = explained.ok && explained.refusal === undefined;
     session.print(explained.ok ? explanationText(explained) : failureText(explained), {
       ...explained,
