@@ -13,10 +13,10 @@ import {
 } from './world.ts';
 
 /** Each class on both stores: the amounts, the exit code and the sums. */
-describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store', (kind) => {
+describe.each(['embedded', 'redis'] as const)('a reconciliation on the %s store', (store) => {
   let redis: RedisServerProcess | undefined;
   beforeAll(async () => {
-    redis = kind === 'redis' ? await startRedisServer() : undefined;
+    redis = store === 'redis' ? await startRedisServer() : undefined;
   });
   afterAll(() => redis?.stop());
   const world = () => createWorld(redis?.url);

@@ -191,11 +191,11 @@ function createWriteVerbs(parts: VerbsParts, moveClock: () => Promise<ClockState
   };
   const write = writeVerb({ write: send });
   return {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is sent in another form is below
     ...makeVerbs(
       'writes',
       <V extends WriteVerb>(verb: V): VerbOf<V> =>
         (argument) =>
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is sent in another form is below
           send({ verb, argument } as Write) as Promise<ResultOf<Store, V>>,
     ),
     // An outage looks like a jump of the clock until moveClock compares it with the kernel's count of elapsed
