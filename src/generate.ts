@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { generatedPlatformFiles } from '../packages/platform/generated.ts';
+import { operationsPage } from '../packages/platform/operations-page.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
 import { examplesPage } from './release/examples.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';
@@ -12,7 +12,7 @@ import { generatedSettingsFiles } from './settings/generated.ts';
 for (const [path, content] of [
   ...generatedSettingsFiles(),
   ...generatedPolicyFiles(),
-  ...generatedPlatformFiles(),
+  operationsPage(),
   await examplesPage(),
 ]) {
   mkdirSync(dirname(path), { recursive: true });

@@ -1,6 +1,6 @@
 /*
  * How the methods of the client are called. The published declarations of the client reach this file and
- * types.ts, and no schema.
+ * those of client.ts, which `npm run package` makes from the operations, and no schema.
  */
 
 /** A word or an id. A number above 2^53 was rounded before it came here: write such an id as text or bigint. */
@@ -53,6 +53,15 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
   /** Ends the call. The outcome of a payment is then unknown. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** Which payment to look for. */
+export interface PaymentQuery {
+  readonly appOrderId: string;
+  /** The UID of the user who pays. With it, the platform searches only the bill of this user. */
+  readonly userId?: string;
+  /** When the payment was sent, in milliseconds since the epoch. By default now. */
+  readonly sentAtMs?: number;
 }
 
 /** All records of all pages. */

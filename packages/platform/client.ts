@@ -20,26 +20,25 @@ import { refreshToken } from './operations/refresh-token.ts';
 import { symbols } from './operations/symbols.ts';
 import { walletAddresses } from './operations/wallet-addresses.ts';
 import { walletSymbols } from './operations/wallet-symbols.ts';
-import type { CallOptions, ListAll, Verb } from './calls.ts';
+import type { CallOptions, ListAll, PaymentQuery, Verb } from './calls.ts';
 import { type PlatformConfig, type PlatformParts, createConnection, systemParts } from './connection.ts';
 import type { DataOf, Operation, PagedOperation, ParametersOf, RecordOf } from './operation.ts';
 import { iterate } from './paging.ts';
-import { type PaymentQuery, findPayment } from './payment.ts';
+import { findPayment } from './payment.ts';
 import { request } from './request.ts';
-import type { BillListRecord, Operations } from './types.ts';
 
-export interface Platform extends Operations {
-  readonly payments: Operations['payments'] & {
-    /**
-     * The payment in the bill (4.17) of the days around an instant; undefined if it isn't there. That is no
-     * proof that the user was not debited: a payment may be billed later.
-     */
-    readonly find: (query: PaymentQuery, options?: CallOptions) => Promise<BillListRecord | undefined>;
-  };
-}
+/*
+ * `npm run package` makes the declarations of this file from the operations: as inferred here, the types would
+ * lose what the schemas say about each member.
+ */
+
+/** A record of the bill. */
+export type BillListRecord = RecordOf<typeof bill>;
+
+export type Platform = ReturnType<typeof createPlatform>;
 
 /** The client of one merchant application. Throws USAGE or KEY_UNREADABLE. */
-export function createPlatform(config: PlatformConfig, parts: PlatformParts = systemParts): Platform {
+export function createPlatform(config: PlatformConfig, parts: PlatformParts = systemParts) {
   const connection = createConnection(config, parts);
   const verb =
     <O extends Operation>(operation: O): Verb<ParametersOf<O>, DataOf<O>> =>
@@ -53,7 +52,8 @@ export function createPlatform(config: PlatformConfig, parts: PlatformParts = sy
     tokens: { exchange: verb(exchangeCode), refresh: verb(refreshToken) },
     payments: {
       create: verb(pay),
-      find: (query, options) => findPayment(connection, query, options),
+      find: (query: PaymentQuery, options?: CallOptions): Promise<BillListRecord | undefined> =>
+        findPayment(connection, query, options),
     },
     orders: listing(orders),
     accounts: { listChanged: verb(accounts) },

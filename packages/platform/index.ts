@@ -3,9 +3,8 @@
  */
 export { CountersignError } from '../../src/errors.ts';
 export type * from './calls.ts';
-export { type Platform, createPlatform } from './client.ts';
+export type * from './client.ts';
+export { createPlatform } from './client.ts';
 export { type PlatformConfig, type PlatformParts, systemParts } from './connection.ts';
 export { type Outcome, PlatformError, type PlatformErrorCode, type PlatformErrorData } from './error.ts';
-export type { PaymentQuery } from './payment.ts';
 export type { PlatformCredentials } from './protection.ts';
-export type * from './types.ts';

@@ -90,6 +90,13 @@ export interface Pages<P, D extends z.ZodType, R extends z.ZodType> {
   readonly paging: Paging<z.output<D>, z.output<R>>;
 }
 
+/** What a caller must know besides the summary, a sentence or more each. */
+export function remarksOf({ notes = [], clientNotes = [], oneOf }: Operation): readonly string[] {
+  const remarks = [...notes, ...clientNotes];
+  if (oneOf === undefined) return remarks;
+  return [...remarks, `Give at least one of ${oneOf.join(', ')}; the first given one counts.`];
+}
+
 /** Keeps the exact types of an operation, and those of its records. */
 export function defineOperation<
   const P extends z.ZodObject,

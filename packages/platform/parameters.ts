@@ -5,8 +5,8 @@ import type { Written, WrittenAmount, WrittenTime } from './calls.ts';
 
 /*
  * The kinds of parameters. Each accepts what a program or a person has at hand, and gives the exact text that
- * is sent. The error message of a check is the fix. `tsType` is what a caller may write, which typescript.ts
- * can't read from a schema that converts. The other metadata is for the OpenAPI document: `asNumber` has the
+ * is sent. The error message of a check is the fix. `tsType` is what a caller may write, which the
+ * declarations of the npm package can't read from a schema that converts. The other metadata is for the OpenAPI document: `asNumber` has the
  * bounds of a parameter that is sent as a JSON number.
  */
 

@@ -1,18 +1,10 @@
-import type { CallOptions, UnreadableRecord } from './calls.ts';
+import type { CallOptions, PaymentQuery, UnreadableRecord } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { bill } from './operations/bill.ts';
 import { invalidAnswer } from './envelope.ts';
 import { iterate } from './paging.ts';
-import type { BillListRecord } from './types.ts';
+import type { RecordOf } from './operation.ts';
 import { readMembers } from '../../src/values/members.ts';
-
-export interface PaymentQuery {
-  readonly appOrderId: string;
-  /** The UID of the user who pays. With it, the platform searches only the bill of this user. */
-  readonly userId?: string;
-  /** When the payment was sent, in milliseconds since the epoch. By default now. */
-  readonly sentAtMs?: number;
-}
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -25,7 +17,7 @@ export async function findPayment(
   connection: Connection,
   { appOrderId, userId, sentAtMs = connection.clock() }: PaymentQuery,
   options?: CallOptions,
-): Promise<BillListRecord | undefined> {
+): Promise<RecordOf<typeof bill> | undefined> {
   let doubt: string | undefined;
   for (const offset of [0, -1, 1]) {
     const day = new Date(sentAtMs + offset * DAY_MS).toISOString().slice(0, 10);

@@ -7,7 +7,7 @@ import type { UnreadableRecord } from './calls.ts';
  * The kinds of values in answers. An answer's numbers arrive as the text that was written (exact-json.ts), so
  * a value has one reading, whether the platform sends it as a number or as a string. Ids and amounts stay
  * text, because they may exceed 2^53. The error message of a check says what the value must be. `tsType` is
- * the type that a caller reads, where typescript.ts can't or shouldn't derive it from the schema. The other
+ * the type that a caller reads, where the declarations of the npm package can't or shouldn't derive it from the schema. The other
  * metadata is for the OpenAPI document: the name of the kind, the JSON types that the platform may send, and
  * `derived` for a member that only the reading has.
  */

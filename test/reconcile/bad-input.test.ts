@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { envelope, startPlatform } from '../platform/plain-platform.ts';
+import { envelope, startPlatform } from '../../packages/platform/test/plain-platform.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import {
   DAY,

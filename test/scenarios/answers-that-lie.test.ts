@@ -4,7 +4,7 @@ import { type Platform, createPlatform } from '../../packages/platform/client.ts
 import { createConnection, systemParts } from '../../packages/platform/connection.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import { type Ran, placeIn } from '../cli/terminal.ts';
-import { errorOf } from '../platform/client.ts';
+import { errorOf } from '../../packages/platform/test/client.ts';
 import { configOf, placeFor } from '../sandbox/merchant.ts';
 import {
   ANSWER_FORMS,

@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Cell, SCHEMES, SIDES, cells } from '../../packages/platform/agreement.ts';
+import { type Cell, SCHEMES, SIDES, cells } from '../../packages/platform/operations-page.ts';
 import { type Platform, createPlatform } from '../../packages/platform/client.ts';
 import { PlatformError } from '../../packages/platform/error.ts';
 import { createConnection, systemParts } from '../../packages/platform/connection.ts';
 import { request } from '../../packages/platform/request.ts';
-import { fieldsIn, fieldsOf } from '../platform/fields.ts';
+import { fieldsIn, fieldsOf } from '../../packages/platform/test/fields.ts';
 import { parametersOf } from '../sandbox/calls.ts';
 import { configOf, placeFor } from '../sandbox/merchant.ts';
 import {

@@ -11,7 +11,7 @@ import {
   envelope,
   keys,
   startPlatform,
-} from '../platform/plain-platform.ts';
+} from '../../packages/platform/test/plain-platform.ts';
 import { PAYMENT_PATH, type TestService, startTestService } from '../service.ts';
 
 const POLICY = `policy: payments

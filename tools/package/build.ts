@@ -2,18 +2,20 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, posix, resolve } from 'node:path';
-import { methodsTable } from '../../packages/platform/generated.ts';
+import { methodsTable } from '../../packages/platform/operations-page.ts';
+import { clientDeclarations } from './declarations.ts';
 
 /*
  * Makes the npm package of the platform's client: `npm run package`, or `node tools/package/build.ts FOLDER`.
  *
- * The compiler writes the JavaScript and the declarations of packages/platform/index.ts and of what it imports. A
- * file that the package doesn't import is removed, such as the declarations of its inner modules. The
+ * The compiler writes the JavaScript and the declarations of packages/platform/index.ts and of what it imports.
+ * The declarations of client.ts are made from the operations. A file that the package doesn't import is removed, such as the declarations of its inner modules. The
  * packages that the rest imports become the dependencies, in the versions of package-lock.json.
  */
 
 export const NAME = 'countersign-platform';
 const ENTRY = 'packages/platform/index';
+const CLIENT = 'packages/platform/client.d.ts';
 /**
  * Older ones can't decrypt the answers of the scheme rsa-envelope. For md5, 20.19 is enough, which all
  * dependencies accept; tsconfig.json keeps the language at its level.
@@ -40,7 +42,8 @@ export function buildPackage(folder: string): string {
   const content = join(folder, NAME);
   rmSync(content, { recursive: true, force: true });
   compile(content);
-  const files = reachedFrom([`${ENTRY}.js`, `${ENTRY}.d.ts`], withJsEndings(readFiles(content)));
+  const compiled = new Map([...readFiles(content), [CLIENT, clientDeclarations()]]);
+  const files = reachedFrom([`${ENTRY}.js`, `${ENTRY}.d.ts`], withJsEndings(compiled));
   rmSync(content, { recursive: true });
   for (const [path, text] of files) {
     mkdirSync(join(content, posix.dirname(path)), { recursive: true });

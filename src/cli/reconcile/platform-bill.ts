@@ -7,7 +7,7 @@ import { PlatformError } from '../../../packages/platform/error.ts';
 import { iterate } from '../../../packages/platform/paging.ts';
 import { appOrderIdOf } from '../../../packages/platform/payment.ts';
 import type { UnreadableRecord } from '../../../packages/platform/calls.ts';
-import type { BillListRecord } from '../../../packages/platform/types.ts';
+import type { BillListRecord } from '../../../packages/platform/client.ts';
 import { type Bill, type ReadRecord, billFault, unreadable } from '../../reconcile/bill.ts';
 import type { Day } from '../../reconcile/day.ts';
 

@@ -1,4 +1,4 @@
-import { type Platform, PlatformError, createPlatform } from 'countersign-platform';
+import { type OrdersListRecord, type Platform, PlatformError, createPlatform } from 'countersign-platform';
 
 /* Mistakes that the types of the package find. Nobody runs this. */
 
@@ -57,6 +57,12 @@ export async function mistakesOfData(platform: Platform): Promise<void> {
     console.log(record.amount);
   }
 }
+
+type Status = OrdersListRecord['status'];
+/** The specification describes 0 to 6. */
+export const undocumented: Status = 7;
+// @ts-expect-error A status is a number.
+export const textual: Status = 'filled';
 
 export function mistakesOfErrors(error: unknown): boolean {
   if (!(error instanceof PlatformError)) return false;

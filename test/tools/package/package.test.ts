@@ -98,7 +98,7 @@ describe('the archive', () => {
     expect(others.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
     expect(ofKind('.js').length).toBeGreaterThan(operations.length);
     const folders = new Set([...files.keys()].map((path) => path.split('/').at(-2) ?? ''));
-    expect([...folders].sort()).toEqual(['', 'operations', 'platform', 'signature', 'values']);
+    expect([...folders].sort()).toEqual(['', 'operations', 'platform', 'signature', 'src', 'values']);
     const all = [...files.values()].join('\n');
     expect(all).not.toMatch(/-----BEGIN [A-Z ]+-----\s+[A-Za-z0-9+/]{20}/);
     expect(all).not.toContain(ROOT);
@@ -142,19 +142,21 @@ describe('the archive', () => {
   });
 
   it('has a comment on each operation, and on each type of its parameters, data and records', () => {
-    const lines = (files.get('platform/types.d.ts') ?? '').split('\n');
+    const lines = (files.get('packages/platform/client.d.ts') ?? '').split('\n');
     const declared = lines.flatMap((line, at) =>
       /^export |: (?:Verb|ListAll)</.test(line) ? [{ line, before: lines[at - 1] ?? '' }] : [],
     );
     expect(declared.length).toBeGreaterThan(4 * operations.length);
     expect(declared.filter(({ before }) => !before.endsWith('*/'))).toEqual([]);
     for (const { section } of operations) expect(lines.join('\n')).toContain(`(${section}).`);
+    // An editor offers the documented values.
+    expect(lines).toContain('  readonly status: Known<0 | 1 | 2 | 3 | 4 | 5 | 6>;');
   });
 
   it('gives access to its entry alone', () => {
     const { resolve } = createRequire(join(folder, 'consumer.js'));
     expect(resolve(NAME)).toMatch(/platform\/index\.js$/);
-    expect(() => resolve(`${NAME}/platform/request.js`)).toThrow(/not defined by "exports"/);
+    expect(() => resolve(`${NAME}/packages/platform/request.js`)).toThrow(/not defined by "exports"/);
   });
 
   it('has a page that names each method', () => {
@@ -228,8 +230,40 @@ describe.each(RESOLUTIONS)('the compiler, with moduleResolution $moduleResolutio
     expect(programs.length).toBeGreaterThan(4);
     const reported = compile(programs, resolution);
     expect(reported).not.toMatch(/error TS/);
-    expect(reported).toContain(`${NAME}/platform/types.d.ts`);
+    expect(reported).toContain(`${NAME}/packages/platform/client.d.ts`);
     expect(reported).not.toMatch(/node_modules\/(?:zod|node-rsa)\//);
+  });
+});
+
+describe('the declarations, which are made from the operations,', () => {
+  /** What the compiler reports on a program that takes the client of the sources for the declared one. */
+  function compileProof(edit: (declarations: string) => string): string {
+    const declared = join(folder, 'node_modules', NAME, 'packages/platform/proof.d.ts');
+    writeFileSync(declared, edit(files.get('packages/platform/client.d.ts') ?? ''));
+    writeFileSync(
+      join(folder, 'proof.ts'),
+      `import type { createPlatform as declared } from '${declared.replace(/\.d\.ts$/, '.js')}';
+import { createPlatform } from '${join(ROOT, 'packages/platform/client.ts')}';
+export const proof: typeof declared = createPlatform;`,
+    );
+    const { compilerOptions } = jsonOf(join(ROOT, 'tsconfig.json')) as { readonly compilerOptions: object };
+    return compile(['proof.ts'], { ...compilerOptions, paths: {} });
+  }
+
+  it('agree with the types of the schemas', () => {
+    expect(compileProof((whole) => whole)).not.toMatch(/error TS/);
+  });
+
+  it.each([
+    ['a parameter', 'readonly orderAmount: WrittenAmount;', 'readonly orderAmount: number;'],
+    ['a member of the data', 'readonly expireIn: number;', 'readonly expireIn: string;'],
+    ['a member of a record', 'readonly payTime: string | null;', 'readonly payTime: string;'],
+  ])('and are refused where %s differs', (_, right, wrong) => {
+    const edited = (whole: string): string => {
+      expect(whole).toContain(right);
+      return whole.replace(right, wrong);
+    };
+    expect(compileProof(edited)).toMatch(/proof\.ts\(3,.*error TS2322/);
   });
 });
 

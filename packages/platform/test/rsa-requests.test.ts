@@ -1,10 +1,10 @@
 import { createHash, verify } from 'node:crypto';
 import { expect, it } from 'vitest';
-import { CountersignError } from '../../src/errors.ts';
-import { createPlatform } from '../../packages/platform/client.ts';
-import type { PlatformCredentials } from '../../packages/platform/protection.ts';
+import { CountersignError } from '../../../src/errors.ts';
+import { createPlatform } from '../client.ts';
+import type { PlatformCredentials } from '../protection.ts';
 import { client, credentials, errorOf } from './client.ts';
-import { startReceiver } from '../sandbox/sandbox.ts';
+import { startReceiver } from '../../../test/sandbox/sandbox.ts';
 import { APP_KEY, envelope, keys, startPlatform } from './plain-platform.ts';
 
 /* Requests with the flat scheme `rsa`, whose rules the platform and the merchant agree on. */

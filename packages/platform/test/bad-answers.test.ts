@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { Platform } from '../../packages/platform/client.ts';
-import type { PlatformError } from '../../packages/platform/error.ts';
-import { closedPort } from '../ports.ts';
-import { makePair } from '../signature/pairs.ts';
+import type { Platform } from '../client.ts';
+import type { PlatformError } from '../error.ts';
+import { closedPort } from '../../../test/ports.ts';
+import { makePair } from '../../../test/signature/pairs.ts';
 import { client, credentials, errorOf } from './client.ts';
 import { SECRET, encryptFor, envelope, keys, signWith, startPlatform } from './plain-platform.ts';
 

@@ -1,6 +1,6 @@
-import { type Platform, createPlatform } from '../../packages/platform/client.ts';
-import { PlatformError } from '../../packages/platform/error.ts';
-import type { PlatformConfig, PlatformParts } from '../../packages/platform/connection.ts';
+import { type Platform, createPlatform } from '../client.ts';
+import { PlatformError } from '../error.ts';
+import type { PlatformConfig, PlatformParts } from '../connection.ts';
 import { APP_KEY, type Received, SECRET, keys } from './plain-platform.ts';
 
 /** Where the clock of these tests stands. */

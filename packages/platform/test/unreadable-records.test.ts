@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
-import type { Records } from '../../packages/platform/calls.ts';
-import type { Platform } from '../../packages/platform/client.ts';
-import { createConnection, systemParts } from '../../packages/platform/connection.ts';
-import { readDay } from '../../src/reconcile/day.ts';
-import type { ReadRecord } from '../../src/reconcile/bill.ts';
+import { platformBill } from '../../../src/cli/reconcile/platform-bill.ts';
+import type { Records } from '../calls.ts';
+import type { Platform } from '../client.ts';
+import { createConnection, systemParts } from '../connection.ts';
+import { readDay } from '../../../src/reconcile/day.ts';
+import type { ReadRecord } from '../../../src/reconcile/bill.ts';
 import { client, credentials, errorOf } from './client.ts';
 import { startPlatform } from './plain-platform.ts';
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Platform } from '../../packages/platform/client.ts';
-import { operations } from '../../packages/platform/operations/registry.ts';
-import { closedPort } from '../ports.ts';
+import type { Platform } from '../client.ts';
+import { operations } from '../operations/registry.ts';
+import { closedPort } from '../../../test/ports.ts';
 import { NOW_MS, client, errorOf } from './client.ts';
 import { fixtures } from './fixtures.ts';
 import { type Behaviour, SECRET, keys, startPlatform } from './plain-platform.ts';

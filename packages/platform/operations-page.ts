@@ -1,15 +1,33 @@
-import { SCHEMES, SIDES, cells } from './agreement.ts';
-import type { Operation } from './operation.ts';
+import { type Operation, remarksOf } from './operation.ts';
 import { operations } from './operations/registry.ts';
-import { interfacesText, remarksOf } from './typescript.ts';
 
-/** The checked-in files that are generated from the registry: path from the root, and content. */
-export function generatedPlatformFiles(): readonly (readonly [path: string, content: string])[] {
+/** The schemes of requests (section 5). */
+export const SCHEMES = ['md5', 'rsa', 'rsa-envelope'] as const;
+/** What is tested of an operation over HTTP: the client, the sandbox and the command. */
+export const SIDES = ['client', 'sandbox', 'command'] as const;
+
+/**
+ * A cell of the table in docs/operations.md. The test of this name in
+ * test/scenarios/client-and-sandbox-agree.test.ts proves it.
+ */
+export interface Cell {
+  readonly name: string;
+  readonly operation: Operation;
+  readonly scheme: (typeof SCHEMES)[number];
+  readonly side: (typeof SIDES)[number];
+}
+
+/** A cell for each operation of the registry, scheme and side. */
+export const cells: readonly Cell[] = operations.flatMap((operation) =>
+  SCHEMES.flatMap((scheme) =>
+    SIDES.map((side) => ({ name: `${operation.name}, ${scheme}, ${side}`, operation, scheme, side })),
+  ),
+);
+
+/** The page docs/operations.md: its path from the root, and its content. */
+export function operationsPage(): readonly [path: string, content: string] {
   const parts = [INTRODUCTION, overview(), TESTED, tested(), ...operations.map(chapter)];
-  return [
-    ['docs/operations.md', `${parts.join('\n\n')}\n`],
-    ['packages/platform/types.ts', interfacesText()],
-  ];
+  return ['docs/operations.md', `${parts.join('\n\n')}\n`];
 }
 
 const INTRODUCTION = `# The platform's operations
@@ -46,7 +64,7 @@ columns, such as \`orders.list, md5, command\`. An operation without all of thes
 - **sandbox:** a client that shares no code with the project gets a signed answer with every field of section 2.
 - **command:** \`countersign platform\` sends the request to the sandbox, and prints what it read as JSON.
 
-The fixtures of \`test/platform\` have a value in every field, also in those that may be missing.`;
+The fixtures of \`packages/platform/test\` have a value in every field, also in those that may be missing.`;
 
 function tested(): string {
   const header = ['operation', ...SCHEMES.flatMap((scheme) => SIDES.map((side) => `${scheme}, ${side}`))];

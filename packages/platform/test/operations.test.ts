@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { PlatformError } from '../../packages/platform/error.ts';
-import { operations } from '../../packages/platform/operations/registry.ts';
+import { PlatformError } from '../error.ts';
+import { operations } from '../operations/registry.ts';
 import { client, errorOf } from './client.ts';
 import { BIG, type Fixture, fixtures } from './fixtures.ts';
 import { startPlatform } from './plain-platform.ts';

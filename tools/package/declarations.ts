@@ -1,36 +1,48 @@
 import { z } from 'zod';
-import type { Operation } from './operation.ts';
-import { operations } from './operations/registry.ts';
+import { type Operation, remarksOf } from '../../packages/platform/operation.ts';
+import { operations } from '../../packages/platform/operations/registry.ts';
 
 /*
- * Writes types.ts: what each operation takes and gives, as plain interfaces. A reader sees each member with
- * its meaning, and a compiler that checks a caller loads no schema. In client.ts, the compiler proves that
- * the interfaces agree with the schemas.
+ * Writes the declarations of packages/platform/client.ts: what each operation takes and gives, as plain
+ * interfaces. A reader sees each member with its meaning, and a compiler that checks a caller loads no schema.
+ * test/tools/package proves that they agree with the types of the schemas.
  */
 
-const IMPORTS = [
+const HEAD = `\
+import type { ${[
   'AtLeastOne',
+  'CallOptions',
   'Decimal',
   'Id',
   'Known',
   'ListAll',
   'OfAllPages',
+  'PaymentQuery',
   'UnreadableRecord',
   'Verb',
   'Written',
   'WrittenAmount',
   'WrittenTime',
-];
+].join(', ')} } from './calls.ts';
+import type { PlatformConfig, PlatformParts } from './connection.ts';
 
-export function interfacesText(): string {
-  return [
-    '// Generated from the registry of operations by `npm run generate`.',
-    `import type { ${IMPORTS.join(', ')} } from './calls.ts';`,
-    methodsText(),
-    ...operations.flatMap(typesOf),
-  ]
-    .join('\n\n')
-    .concat('\n');
+/** The client of one merchant application. Throws USAGE or KEY_UNREADABLE. */
+export declare function createPlatform(config: PlatformConfig, parts?: PlatformParts): Platform;
+
+/** The methods of a client. */
+export interface Platform extends Operations {
+  readonly payments: Operations['payments'] & {
+    /**
+     * The payment in the bill (4.17) of the days around an instant; undefined if it isn't there. That is no
+     * proof that the user was not debited: a payment may be billed later.
+     */
+    readonly find: (query: PaymentQuery, options?: CallOptions) => Promise<BillListRecord | undefined>;
+  };
+}`;
+
+/** The text of client.d.ts. */
+export function clientDeclarations(): string {
+  return [HEAD, methodsText(), ...operations.flatMap(typesOf)].join('\n\n').concat('\n');
 }
 
 function methodsText(): string {
@@ -60,13 +72,6 @@ function methodsOf(operation: Operation): readonly string[] {
     `    /** Reads all pages of \`${verb}\`, one request a page. */`,
     `    readonly ${verb}All: ListAll<OfAllPages<${stem}Parameters, '${paging.page}'>, ${stem}Record>;`,
   ];
-}
-
-/** What a caller must know besides the summary, a sentence or more each. */
-export function remarksOf({ notes = [], clientNotes = [], oneOf }: Operation): readonly string[] {
-  const remarks = [...notes, ...clientNotes];
-  if (oneOf === undefined) return remarks;
-  return [...remarks, `Give at least one of ${oneOf.join(', ')}; the first given one counts.`];
 }
 
 /** Such as `OrdersList`, to which `Parameters`, `Data` or `Record` is added. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { operations } from '../../packages/platform/operations/registry.ts';
+import { operations } from '../operations/registry.ts';
 import { fieldsIn, fieldsOf } from './fields.ts';
 import { fixtures } from './fixtures.ts';
 import { SECTION_2 } from './section-2.ts';

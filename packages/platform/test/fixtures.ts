@@ -1,5 +1,5 @@
-import type { Platform } from '../../packages/platform/client.ts';
-import { exampleData } from '../../packages/platform/examples.ts';
+import type { Platform } from '../client.ts';
+import { exampleData } from '../examples.ts';
 
 /** One operation: a call, what must be sent, an answer with every field of section 2, and its reading. */
 export interface Fixture {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Platform } from '../../packages/platform/client.ts';
-import { operations } from '../../packages/platform/operations/registry.ts';
+import type { Platform } from '../client.ts';
+import { operations } from '../operations/registry.ts';
 import { NOW_MS, client, errorOf } from './client.ts';
 import { type PlainPlatform, startPlatform } from './plain-platform.ts';
 

@@ -12,7 +12,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
-import { type Pair, makePair } from '../signature/pairs.ts';
+import { type Pair, makePair } from '../../../test/signature/pairs.ts';
 
 /*
  * The platform's side of the protocol, written again with nothing but node:crypto, so that a fault of the
