@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { operationsPage } from '../packages/platform/operations-page.ts';
+import { operationsPage } from '../packages/platform/specification.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
 import { examplesPage } from './release/examples.ts';
 import { generatedSettingsFiles } from './settings/generated.ts';

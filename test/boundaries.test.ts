@@ -113,7 +113,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'node-rsa': ['signature'],
   winston: ['observe'],
   'prom-client': ['observe'],
-  commander: ['cli'],
+  commander: ['cli', 'packages/platform'],
   yaml: ['values', 'cli'],
   '@scure/base': ['values'],
   '@marcbachmann/cel-js': ['policy'],
@@ -130,6 +130,14 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
  * a mistake of the receiver can't hide behind the same mistake of the sandbox.
  */
 const KNOWN_TO_SANDBOX: ReadonlySet<string> = new Set(['src/errors.ts', 'src/values/clock.ts']);
+/** The files of a package that others may import: those that its package.json exports. */
+const entries: ReadonlyMap<string, readonly string[]> = new Map(
+  readdirSync(join(import.meta.dirname, '../packages')).map((name) => {
+    const text = readFileSync(join(import.meta.dirname, '../packages', name, 'package.json'), 'utf8');
+    const { exports } = JSON.parse(text) as { readonly exports: Readonly<Record<string, string>> };
+    return [`packages/${name}`, Object.values(exports).map((file) => posix.join('packages', name, file))];
+  }),
+);
 const IMPURE_CALLS = /\bDate\.now\(|\bnew Date\(\)|\bperformance\.now\(|\bprocess\.|\bsetTimeout\(|\bfetch\(/;
 
 const IMPORTS = /^(?:import|export) [^;']*? from '([^']+)';$|^import '([^']+)';$|\bimport\('([^']+)'\)/gm;
@@ -150,9 +158,9 @@ function faultsOf({ path, text }: SourceFile): readonly string[] {
     if (room === 'sandbox' && target !== room && !KNOWN_TO_SANDBOX.has(file)) {
       return [`sandbox shares no code that reads or signs, and may not import ${file}`];
     }
-    return target === room || ALLOWED[room]?.includes(target) === true
-      ? []
-      : [`${room} may not import ${target}`];
+    if (target === room) return [];
+    if (ALLOWED[room]?.includes(target) !== true) return [`${room} may not import ${target}`];
+    return entries.get(target)?.includes(file) === false ? [`${target} does not export ${file}`] : [];
   });
   const calls =
     Object.hasOwn(PURE, room) && IMPURE_CALLS.test(text) ? [`${room} is pure, and has a clock or I/O`] : [];
@@ -225,8 +233,16 @@ describe('dependencies point one way', () => {
       'policy may not import packages/platform',
     ],
     [
+      { path: 'src/cli/x.ts', text: "import { request } from '../../packages/platform/request.ts';" },
+      'packages/platform does not export packages/platform/request.ts',
+    ],
+    [
       { path: 'packages/platform/x.ts', text: "import { y } from '../../src/store/store.ts';" },
       'packages/platform may not import store',
+    ],
+    [
+      { path: 'packages/platform/commands/x.ts', text: "import { y } from '../../../src/cli/command.ts';" },
+      'packages/platform may not import cli',
     ],
     [{ path: 'src/attic/x.ts', text: "import { y } from '../values/y.ts';" }, 'attic may not import values'],
   ])('and a file that breaks it is found: %o', (file, fault) => {

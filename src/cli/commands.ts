@@ -116,7 +116,7 @@ const entries: readonly CommandEntry[] = [
   })),
   {
     path: 'platform find-payment',
-    load: async () => (await import('./platform/find-payment.ts')).platformFindPayment,
+    load: async () => (await import('./platform/commands.ts')).platformFindPayment,
   },
 ];
 

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { platformCodes } from '../../packages/platform/codes.ts';
-import type { Operation } from '../../packages/platform/operation.ts';
-import { operations } from '../../packages/platform/operations/registry.ts';
+import { type Operation, operations, platformCodes } from '../../packages/platform/specification.ts';
 import { VERSION } from '../values/version.ts';
 import { exchangesOf } from './examples.ts';
 import { BASE64, type Part, type Schemas, createSchemas, json, part, refTo } from './schemas.ts';

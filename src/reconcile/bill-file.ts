@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { readCsvLine } from '../values/csv.ts';
 import { type LineFault, readLines } from '../values/lines.ts';
 import { type Members, type TextBounds, readMembers } from '../values/members.ts';
 import {
@@ -10,7 +11,6 @@ import {
   shown,
   unreadable,
 } from './bill.ts';
-import { readCsvLine } from './csv.ts';
 
 /** The bounds of a JSON line. The platform may add members to a record. */
 const RECORD_BOUNDS: TextBounds = { members: 64, depth: 4, numberCharacters: 80 };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { amountText } from './approvals.ts';
 import { CLASSES, type Item, type Side } from './classes.ts';
-import { csvLine } from './csv.ts';
+import { csvLine } from '../values/csv.ts';
 
 const COLUMNS = [
   'item',

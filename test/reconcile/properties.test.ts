@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Bill } from '../../src/reconcile/bill.ts';
 import { CLASSES, type Item } from '../../src/reconcile/classes.ts';
-import { csvLine, readCsvLine } from '../../src/reconcile/csv.ts';
+import { csvLine, readCsvLine } from '../../src/values/csv.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import type { Entries, Entry } from '../../src/reconcile/entries.ts';
 import { reconcileDay } from '../../src/reconcile/reconcile-day.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
 import { type Platform, createPlatform } from '../../packages/platform/client.ts';
-import { createConnection, systemParts } from '../../packages/platform/connection.ts';
+import { systemParts } from '../../packages/platform/connection.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import { type Ran, placeIn } from '../cli/terminal.ts';
 import { errorOf } from '../../packages/platform/test/client.ts';
@@ -239,8 +239,10 @@ describe.each(ANSWER_FORMS)('pages that lie, with %s', (scheme) => {
   it('count: no bill is reconciled that states more records than it has', async () => {
     const sandbox = await lying('count', BILL);
     await clientOf(sandbox, scheme).payments.create(order('A-1'));
-    const connection = createConnection(configOf(sandbox, scheme), parts);
-    const bill = platformBill(connection, { source: 'shop', day: readDay(DAY, 'Asia/Shanghai') });
+    const bill = platformBill(clientOf(sandbox, scheme), {
+      source: 'shop',
+      day: readDay(DAY, 'Asia/Shanghai'),
+    });
     const read = async (): Promise<void> => {
       for await (const _ of bill.records()) void _;
     };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { platformBill } from '../../src/cli/reconcile/platform-bill.ts';
 import { createPlatform } from '../../packages/platform/client.ts';
-import { createConnection, systemParts } from '../../packages/platform/connection.ts';
+import { systemParts } from '../../packages/platform/connection.ts';
 import { PlatformError } from '../../packages/platform/error.ts';
 import { CLASSES } from '../../src/reconcile/classes.ts';
 import { readDay } from '../../src/reconcile/day.ts';
@@ -167,12 +167,12 @@ function reconcile(of: Day, daysAgo: number): Promise<RunResult> {
   const { service, sandbox, scheme, directory, zone } = of;
   const now = Temporal.Instant.fromEpochMilliseconds(of.clock()).toZonedDateTimeISO(zone);
   const day = readDay(now.toPlainDate().subtract({ days: daysAgo }).toString(), zone);
-  const connection = createConnection(configOf(sandbox, scheme), parts);
+  const platform = createPlatform(configOf(sandbox, scheme), parts);
   return runDay({
     day,
     settleMs: SETTLE_MS,
     entries: storeEntries(service.store, ['shop', 'vault']),
-    bills: new Map([['shop', platformBill(connection, { source: 'shop', day })]]),
+    bills: new Map([['shop', platformBill(platform, { source: 'shop', day })]]),
     progress: () => undefined,
     directory,
     by: 'test',
@@ -387,10 +387,10 @@ describe('the bill of the platform', () => {
       response.setHeader('Content-Type', 'application/json').end(answer(Number(pageNum)));
     });
     const sandbox = await startTestSandbox();
-    const connection = createConnection({ ...configOf(sandbox, 'md5'), url: receiver.url }, parts);
+    const platform = createPlatform({ ...configOf(sandbox, 'md5'), url: receiver.url }, parts);
     const read = async (): Promise<number> => {
       let records = 0;
-      for await (const { line } of platformBill(connection, { source: 'shop', day: TODAY }).records())
+      for await (const { line } of platformBill(platform, { source: 'shop', day: TODAY }).records())
         records = line;
       return records;
     };

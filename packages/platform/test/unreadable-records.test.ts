@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { platformBill } from '../../../src/cli/reconcile/platform-bill.ts';
 import type { Records } from '../calls.ts';
 import type { Platform } from '../client.ts';
-import { createConnection, systemParts } from '../connection.ts';
-import { readDay } from '../../../src/reconcile/day.ts';
-import type { ReadRecord } from '../../../src/reconcile/bill.ts';
-import { client, credentials, errorOf } from './client.ts';
+import { client, errorOf } from './client.ts';
 import { startPlatform } from './plain-platform.ts';
 
 /*
@@ -220,19 +216,4 @@ describe('a payment that is looked up', () => {
     expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID', data: { outcome: 'not-read' } });
     expect(error.message).toContain(because);
   });
-});
-
-it('the bill of a day has the record with its place, order and text', async () => {
-  const platform = await startPlatform({ data: () => page(3, order('a'), STRANGE, 'null') });
-  const connection = createConnection({ url: platform.url, credentials: credentials('md5') }, systemParts);
-  const bill = platformBill(connection, { source: 'shop', day: readDay(DAY, 'Asia/Shanghai') });
-  const records: ReadRecord[] = [];
-  for await (const record of bill.records()) records.push(record);
-  expect(records).toMatchObject([
-    { line: 1, appOrderId: 'a' },
-    { line: 2, id: 'sA', because: expect.stringContaining('orderAmount must be') as string },
-    { line: 3, id: '', because: 'must be an object', text: 'null' },
-  ]);
-  expect(records[1]).toHaveProperty('text', STRANGE.replaceAll(/ +/g, ' '));
-  expect(bill.digest()).toMatch(/^[0-9a-f]{64}$/);
 });

@@ -6,8 +6,7 @@ import { z } from 'zod';
 import { expectDirectory, lockDirectory } from '../../archive/folder.ts';
 import { createPeople } from '../../console/sign-in/people.ts';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { bill } from '../../../packages/platform/operations/bill.ts';
-import { request } from '../../../packages/platform/request.ts';
+import { createPlatform } from '../../../packages/platform/index.ts';
 import { dateAt, dateBefore, readDay } from '../../reconcile/day.ts';
 import { readRecords } from '../../reconcile/records.ts';
 import { stateOf } from '../../reconcile/state.ts';
@@ -48,11 +47,11 @@ async function askForBill({ session, settings }: Examined, source: SourceOf<'pay
   const day = dateBefore(dateAt(session.clock(), zone));
   try {
     const bounds = { timeoutMs: PLATFORM_TIMEOUT_MS, retries: 0 };
-    const { connection, scheme } = connect(session, source, bounds);
-    const { count } = await request(connection, bill, { day, pageNum: '1', pageSize: '1' });
-    const { origin } = new URL(connection.base);
+    const { config, parts } = connect(session, source, bounds);
+    const { count } = await createPlatform(config, parts).bill.list({ day, pageNum: '1', pageSize: '1' });
+    const { origin } = new URL(config.url);
     const has = `its bill of ${day} has ${counted(count, 'record')}`;
-    return ok(`${origin} answers ${source.name} with ${scheme}; ${has}`);
+    return ok(`${origin} answers ${source.name} with ${config.credentials.scheme}; ${has}`);
   } catch (thrown) {
     const because = `${source.name}: ${messageOf(thrown)}`;
     return directory === undefined ? warning(because) : fault(because);

@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
-import { type Connection, createConnection, systemParts } from '../../../packages/platform/connection.ts';
-import type { PlatformCredentials } from '../../../packages/platform/protection.ts';
+import {
+  type PlatformConfig,
+  type PlatformCredentials,
+  type PlatformParts,
+  systemParts,
+} from '../../../packages/platform/index.ts';
 import { platformWarning } from '../../settings/platform.ts';
 import type { SecretRef } from '../../values/secret.ts';
 import type { Call } from '../command.ts';
@@ -23,10 +27,10 @@ export function connectionOptions(command: Command): Command {
 }
 
 export interface PlatformCall {
-  readonly connection: Connection;
+  readonly config: PlatformConfig;
+  readonly parts: PlatformParts;
   /** The name of the payment source. */
   readonly source: string;
-  readonly scheme: PlatformCredentials['scheme'];
 }
 
 const TIMEOUT_BOUNDS = { least: 1, most: 300_000 };
@@ -71,18 +75,17 @@ export function connect(
         'COUNTERSIGN_PLATFORM_URL',
     );
   }
-  const credentials = credentialsOf(source, session, scheme);
-  const connection = createConnection(
-    {
+  return {
+    config: {
       url,
       segment,
       retries: retries ?? platform.retries,
       timeoutMs: timeoutMs ?? platform.timeoutMs,
-      credentials,
+      credentials: credentialsOf(source, session, scheme),
     },
-    { ...systemParts, clock: session.clock },
-  );
-  return { connection, source: source.name, scheme: credentials.scheme };
+    parts: { ...systemParts, clock: session.clock },
+    source: source.name,
+  };
 }
 
 function credentialsOf(

@@ -5,15 +5,12 @@ import { messageOf } from '../../errors.ts';
 import { START } from '../../journal/cursor.ts';
 import { searchJournal } from '../../journal/search.ts';
 import { announceOrder } from '../../orders/orders.ts';
-import { PlatformError } from '../../../packages/platform/error.ts';
-import { checkParameters } from '../../../packages/platform/operation.ts';
-import { pay } from '../../../packages/platform/operations/pay.ts';
-import { findPayment } from '../../../packages/platform/payment.ts';
-import { request } from '../../../packages/platform/request.ts';
+import { objectText, parametersOf } from '../../../packages/platform/commands/commands.ts';
+import { type Platform, PlatformError, createPlatform } from '../../../packages/platform/index.ts';
+import { checkParameters, pay } from '../../../packages/platform/specification.ts';
 import { type Call, type ExitCode, byOption } from '../command.ts';
 import type { Session } from '../session.ts';
-import type { PlatformCall } from './connection.ts';
-import { objectText } from './table.ts';
+import { openConnection } from './connection.ts';
 
 export function payOptions(command: Command): void {
   byOption(command).option('--expires <when>', 'until when the confirmation is expected', '24h');
@@ -24,13 +21,10 @@ export function payOptions(command: Command): void {
  * no, or nothing was sent, the announcement is cancelled. If the outcome is unknown, it stays, since the
  * confirmation may still come. Throws a PlatformError, or the error of the announcement.
  */
-export async function announceAndPay(
-  session: Session,
-  call: Call,
-  { connection, source, scheme }: PlatformCall,
-  parameters: Readonly<Record<string, string>>,
-): Promise<ExitCode> {
-  const checked = checkParameters(pay, parameters, session.clock());
+export async function announceAndPay(session: Session, call: Call): Promise<ExitCode> {
+  const { config, parts, source } = openConnection(session, call);
+  const platform = createPlatform(config, parts);
+  const checked = checkParameters(pay, parametersOf(session, call, pay), session.clock());
   const text = (name: string): string => checked.get(name) ?? '';
   const payment = {
     userId: text('userId'),
@@ -49,7 +43,7 @@ export async function announceAndPay(
         userId: payment.userId,
         symbol: payment.payCoinSymbol,
         amount: payment.orderAmount,
-        scheme,
+        scheme: config.credentials.scheme,
       },
       expires: call.option('expires') ?? '24h',
       by: session.by,
@@ -57,7 +51,7 @@ export async function announceAndPay(
     session.clock(),
   );
   try {
-    const data = await request(connection, pay, payment);
+    const data = await platform.payments.create(payment);
     const { userId, appOrderId, orderAmount, payCoinSymbol } = payment;
     const words = `Paid: ${orderAmount} ${payCoinSymbol} by ${userId}, order ${appOrderId}.`;
     session.print(data === null ? words : `${words}\n${objectText(data)}`, { paid: payment, data });
@@ -66,9 +60,9 @@ export async function announceAndPay(
     if (!(thrown instanceof PlatformError)) throw thrown;
     if (thrown.code === 'PLATFORM_REFUSED') await reportOwnRefusal(session, source, payment.appOrderId);
     if (thrown.data.outcome === 'unknown') {
-      session.report(await lookUp(connection, payment));
+      session.report(await lookUp(platform, payment));
     } else if (outcome === 'expected') {
-      session.report(await withdraw(session, { connection, source, payment }));
+      session.report(await withdraw(session, { platform, source, payment }));
     } else {
       session.report('The order was announced before this call, so its announcement stays.');
     }
@@ -100,16 +94,18 @@ async function reportOwnRefusal(session: Session, source: string, id: string): P
   }
 }
 
+interface Payment {
+  readonly appOrderId: string;
+  readonly userId: string;
+}
+
 /** Says whether the bill has the payment. */
-async function lookUp(
-  connection: PlatformCall['connection'],
-  { appOrderId, userId }: { readonly appOrderId: string; readonly userId: string },
-): Promise<string> {
+async function lookUp(platform: Platform, { appOrderId, userId }: Payment): Promise<string> {
   const stays = `The announcement of ${appOrderId} stays, because its confirmation may still come.`;
   // The operation takes a user only as a number.
   const user = /^[1-9]\d{0,17}$/.test(userId) ? { userId } : {};
   try {
-    const found = await findPayment(connection, { appOrderId, ...user });
+    const found = await platform.payments.find({ appOrderId, ...user });
     if (found === undefined) {
       return `${stays} The bill does not have it yet, which is no proof: look again before you pay again.`;
     }
@@ -123,11 +119,7 @@ async function lookUp(
 /** An order that was confirmed can't be cancelled, and may be debited whatever the platform said. */
 async function withdraw(
   session: Session,
-  {
-    connection,
-    source,
-    payment,
-  }: Pick<PlatformCall, 'connection' | 'source'> & { readonly payment: Parameters<typeof lookUp>[1] },
+  { platform, source, payment }: { platform: Platform; source: string; payment: Payment },
 ): Promise<string> {
   const id = payment.appOrderId;
   try {
@@ -135,7 +127,7 @@ async function withdraw(
     const subject = subjectOf({ kind: 'payment', id });
     const { outcome, order } = await store.cancelOrder({ source, subject, by: session.by });
     return outcome !== 'cancelled' && order.state === 'used'
-      ? `The order was confirmed with SUCCESS before, so it may be debited. ${await lookUp(connection, payment)} ` +
+      ? `The order was confirmed with SUCCESS before, so it may be debited. ${await lookUp(platform, payment)} ` +
           `Once it has failed for good, \`countersign decisions release payment ${id} --source ${source}\` gives ` +
           'back what it counts in limits.'
       : `The announcement of ${id} is cancelled.`;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { CountersignError, messageOf } from '../../errors.ts';
-import type { PageProgress } from '../../../packages/platform/calls.ts';
-import type { Connection } from '../../../packages/platform/connection.ts';
-import { bill } from '../../../packages/platform/operations/bill.ts';
-import { PlatformError } from '../../../packages/platform/error.ts';
-import { iterate } from '../../../packages/platform/paging.ts';
-import { appOrderIdOf } from '../../../packages/platform/payment.ts';
-import type { UnreadableRecord } from '../../../packages/platform/calls.ts';
-import type { BillListRecord } from '../../../packages/platform/client.ts';
+import {
+  type BillListRecord,
+  type PageProgress,
+  type Platform,
+  PlatformError,
+  type UnreadableRecord,
+} from '../../../packages/platform/index.ts';
+import { appOrderIdOf } from '../../../packages/platform/specification.ts';
 import { type Bill, type ReadRecord, billFault, unreadable } from '../../reconcile/bill.ts';
 import type { Day } from '../../reconcile/day.ts';
 
@@ -16,7 +16,10 @@ import type { Day } from '../../reconcile/day.ts';
  * count, also on different pages, because an order may be billed twice. All pages must state the same number
  * of records, and together have as many; pages that moved while they were read are an error.
  */
-export function platformBill(connection: Connection, { source, day }: { source: string; day: Day }): Bill {
+export function platformBill(
+  { bill }: Pick<Platform, 'bill'>,
+  { source, day }: { source: string; day: Day },
+): Bill {
   const name = `the platform's bill of ${source}`;
   const hash = createHash('sha256');
   let isRead = false;
@@ -29,7 +32,7 @@ export function platformBill(connection: Connection, { source, day }: { source: 
       if (total !== count) throw changed(name, `page ${pages} states ${total} records`, count);
     };
     try {
-      for await (const record of iterate(connection, bill, { day: day.date }, { onPage })) {
+      for await (const record of bill.listAll({ day: day.date }, { onPage })) {
         const placed = placedRecord(record, ++line);
         hash.update(`${JSON.stringify(placed)}\n`);
         yield placed;

@@ -1,3 +1,4 @@
+import { createPlatform } from '../../../packages/platform/index.ts';
 import { CountersignError } from '../../errors.ts';
 import { openBillFile } from '../../reconcile/bill-file.ts';
 import type { Bill } from '../../reconcile/bill.ts';
@@ -191,10 +192,8 @@ function billsOf(
     payments.map((source) => {
       const file = files.get(source);
       if (file !== undefined) return [source, openBillFile(file, { count })];
-      return [
-        source,
-        platformBill(connect(session, sourceFor(session, 'payment', source)).connection, { source, day }),
-      ];
+      const { config, parts } = connect(session, sourceFor(session, 'payment', source));
+      return [source, platformBill(createPlatform(config, parts), { source, day })];
     }),
   );
 }

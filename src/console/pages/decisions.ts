@@ -2,7 +2,7 @@ import { KINDS } from '../../callback/callback.ts';
 import { CountersignError } from '../../errors.ts';
 import { START, type Stream } from '../../journal/cursor.ts';
 import type { EntryFilter } from '../../journal/search.ts';
-import { csvLine } from '../../reconcile/csv.ts';
+import { csvLine } from '../../values/csv.ts';
 import { JOURNAL_TYPES, type Store } from '../../store/store.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { readInstant } from '../../values/clock.ts';

@@ -112,6 +112,12 @@ describe('the archive', () => {
     expect(files.get('LICENSE')).toBe(readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
   });
 
+  it('is the workspace with the same version, whose dependencies have the ranges of the project', () => {
+    const own = jsonOf(join(ROOT, 'packages/platform/package.json')) as Manifest;
+    expect(own).toMatchObject({ name: NAME, version: root.version, license: root.license });
+    expect(root.dependencies).toMatchObject(own.dependencies);
+  });
+
   it('depends on each package that it imports, in the version of the lock file, and on no other', () => {
     const imported = ofKind('.js')
       .flatMap(([, source]) => importsOf(source))

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CountersignError, messageOf } from '../../errors.ts';
-import type { Operation } from '../../../packages/platform/operation.ts';
-import type { Call } from '../command.ts';
-import type { Session } from '../session.ts';
+import { CountersignError, messageOf } from '../../../src/errors.ts';
+import type { Operation } from '../operation.ts';
+import type { Call, Session } from './program.ts';
 
 /** `orderAmount` is `order-amount`. */
 function optionName(parameter: string): string {

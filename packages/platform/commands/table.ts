@@ -1,7 +1,7 @@
-import { csvLine } from '../../reconcile/csv.ts';
-import { isUnreadable } from '../../../packages/platform/paging.ts';
-import { readMembers } from '../../values/members.ts';
-import { columns, printable } from '../print.ts';
+import { csvLine } from '../../../src/values/csv.ts';
+import { readMembers } from '../../../src/values/members.ts';
+import { columns, printable } from '../../../src/values/text.ts';
+import { isUnreadable } from '../paging.ts';
 
 /** A table with more columns is shown as one block for each record. */
 const COLUMNS_MAX = 8;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { csvLines } from '../../../src/cli/platform/table.ts';
+import { csvLines } from '../../commands/table.ts';
 
 it.each([
   ['=HYPERLINK("http://x")', `"=HYPERLINK(""http://x"")"`],
