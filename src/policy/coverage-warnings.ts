@@ -11,11 +11,11 @@ import {
   allowsText,
   amountsIn,
   amountsOf,
-  extentsOf,
   formatRange,
   numbers,
   regionsOf,
   restOf,
+  textExtent,
 } from './region.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from './release.ts';
 import type { When } from './when.ts';
@@ -73,6 +73,13 @@ interface Tier {
 
 function tierOf(policy: CompiledPolicy, { name, when }: CompiledPolicy | CompiledEntry = policy): Tier {
   return { name: name === policy.name ? `${name}/when` : `${policy.name}/${name}/when`, when };
+}
+
+function extentsOf({ texts, conditions }: When): readonly Extent[] {
+  return [
+    ...[...texts].map(([member, allowed]) => textExtent(member, allowed)),
+    ...conditions.map(({ extent = 'anything' }) => extent),
+  ];
 }
 
 const extentsIn = (tiers: readonly Tier[]): readonly Extent[] => tiers.flatMap(({ when }) => extentsOf(when));

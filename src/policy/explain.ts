@@ -124,11 +124,7 @@ function decidingIn(
 
 /** Whether the refusal of a rule stands until a push or a change of a list: see Proposal. */
 function lasts(index: number, proposal: Explained, decision: StoreDecision): boolean {
-  const { results, retryable, lastingBy } = proposal;
-  if (results[index]?.verdict === 'refuse') {
-    // Old entries don't say which result it is.
-    return lastingBy === undefined ? retryable !== true : index === lastingBy;
-  }
+  if (proposal.results[index]?.verdict === 'refuse') return index === proposal.lastingBy;
   const choice = choiceAt(proposal.choices, index);
   const claims = choice ? claimsIn(choice, proposal, decision) : claimsOf(proposal, index, decision);
   const failed = claims.filter((each) => wasFound(each) && each.found?.holds === false);

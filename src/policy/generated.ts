@@ -1,6 +1,5 @@
 import { policyShape } from './document.ts';
-import { describedMembers } from './rules/reference.ts';
-import { rules } from './rules/registry.ts';
+import { describedMembers, rules } from './rules/registry.ts';
 import type { Rule } from './rules/rule.ts';
 import { assetsJsonSchema, policyJsonSchema, testsJsonSchema } from './schema.ts';
 

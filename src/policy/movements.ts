@@ -30,7 +30,7 @@ export interface MovementReader {
 /**
  * Reads the movements of transactions: native coins, and the tokens that the call data moves. It can read the
  * ERC-20 methods of the contracts in the asset table, and the calls that `allowed` names. These must be
- * judged: see {@link judgedCalls}.
+ * judged by the policy whenever it passes a transaction.
  */
 export function createMovementReader(
   allowed: readonly AllowedTransactions[],

@@ -1,6 +1,5 @@
 import type { Kind } from '../callback/callback.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
-import type { When } from './when.ts';
 
 /*
  * Sets of callbacks, as far as they can be told from the conditions alone: by which values of a member, and
@@ -85,14 +84,6 @@ export function regionsOf(kind: Kind, extents: readonly Extent[]): readonly Regi
     [new Map([['amount', amountsOf(kind)]])],
     ...extents.map((each) => regionsIn(each, true)),
   ]);
-}
-
-/** The conditions of `when`. */
-export function extentsOf({ texts, conditions }: When): readonly Extent[] {
-  return [
-    ...[...texts].map(([member, allowed]) => textExtent(member, allowed)),
-    ...conditions.map(({ extent = 'anything' }) => extent),
-  ];
 }
 
 function regionsIn(extent: Extent, isMet: boolean): readonly Region[] {

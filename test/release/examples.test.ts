@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { coverageWarnings } from '../../src/policy/coverage-warnings.ts';
-import { formatFault } from '../../src/policy/fault.ts';
-import { movementWarnings } from '../../src/policy/movement-warnings.ts';
+import { releaseWarnings } from '../../src/release/check.ts';
 import { exampleNames, examplesPage } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { runTests } from '../../src/simulation/run-tests.ts';
@@ -22,10 +20,7 @@ describe.each(names)('docs/examples/%s', (name) => {
   it('says what it is for, and has no warning', async () => {
     const release = await readPolicyDirectory(folder);
     expect(release.document.match(/"description":/g)).toHaveLength(release.policies.length);
-    const warnings = [...release.warnings, ...coverageWarnings(release), ...movementWarnings(release)].map(
-      formatFault,
-    );
-    expect(warnings).toEqual([]);
+    expect(releaseWarnings(release)).toEqual([]);
   });
 
   it('tests each rule with callbacks that pass and callbacks that it refuses', async () => {

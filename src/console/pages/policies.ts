@@ -1,6 +1,5 @@
 import { CountersignError } from '../../errors.ts';
-import { describedMembers } from '../../policy/rules/reference.ts';
-import { ruleNamed, rules } from '../../policy/rules/registry.ts';
+import { describedMembers, ruleNamed, rules } from '../../policy/rules/registry.ts';
 import type { Rule } from '../../policy/rules/rule.ts';
 import { type Content, contentOf, policyText } from '../../release/content.ts';
 import { diffText } from '../../release/diff-text.ts';

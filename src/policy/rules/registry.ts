@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { address } from './address.ts';
 import { allowList } from './allow-list.ts';
 import { amountLimit } from './amount-limit.ts';
@@ -53,3 +54,18 @@ const byName: ReadonlyMap<string, Rule> = new Map(rules.map((rule) => [rule.name
 export function ruleNamed(name: string): Rule | undefined {
   return byName.get(name);
 }
+
+/** A parameter of a rule, or a member of a policy, for people. */
+export interface DescribedMember {
+  readonly name: string;
+  readonly optional: boolean;
+  /** Code is between backticks. */
+  readonly description: string;
+}
+
+export const describedMembers = (shape: Rule['parameters']['shape']): readonly DescribedMember[] =>
+  Object.entries(shape).map(([name, schema]) => ({
+    name,
+    optional: schema instanceof z.ZodOptional,
+    description: z.globalRegistry.get(schema)?.description ?? '',
+  }));
