@@ -25,7 +25,9 @@ import {
   type Release,
   indexPolicies,
 } from './release.ts';
-import { type Check, type Rule, type RuleContext, refuse } from './rules/rule.ts';
+import { refuse } from './outcome.ts';
+import type { RuleContext } from './rule-context.ts';
+import type { Check, Rule } from './rules/rule.ts';
 import { sharedCounterFaults } from './shared-counters.ts';
 import { ALWAYS, type When, bothTexts, compileWhen } from './when.ts';
 

@@ -10,7 +10,8 @@ import { checkEntries } from './rules/entry.ts';
 import { type Extent, amounts, textExtent } from './region.ts';
 import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
 import { priceOf, valueAt } from './rules/price.ts';
-import { type RuleContext, type RuleOutcome, type Validity, bothValid, compileLines } from './rules/rule.ts';
+import { type RuleOutcome, type Validity, bothValid } from './outcome.ts';
+import { type RuleContext, compileLines } from './rule-context.ts';
 import { compileSchedule, scheduleParameters } from './rules/schedule.ts';
 
 /** Whether a callback meets a condition. */

@@ -15,7 +15,7 @@ import {
 import { UnreadableMember } from './members.ts';
 import { withMovements } from './movements.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
-import { type RuleOutcome, refuse } from './rules/rule.ts';
+import { type RuleOutcome, refuse } from './outcome.ts';
 import { isWithoutConditions, mayMeet, testWhen } from './when.ts';
 
 /** The validity of an evaluation that does not depend on the time. */

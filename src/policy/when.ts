@@ -17,7 +17,7 @@ import {
   valueRange,
   within,
 } from './conditions.ts';
-import { bothValid } from './rules/rule.ts';
+import { bothValid } from './outcome.ts';
 
 /** The callbacks that a policy or a rule is for: those that meet all of its conditions. */
 export interface When {

@@ -3,7 +3,9 @@ import { z } from 'zod';
 import { compilePolicy } from '../../src/policy/compile.ts';
 import { readPolicy } from '../../src/policy/document.ts';
 import type { Problem } from '../../src/policy/fault.ts';
-import { type RuleContext, defineRule, pass } from '../../src/policy/rules/rule.ts';
+import { pass } from '../../src/policy/outcome.ts';
+import type { RuleContext } from '../../src/policy/rule-context.ts';
+import { defineRule } from '../../src/policy/rules/rule.ts';
 
 type Compile = (context: RuleContext) => ReturnType<Parameters<typeof defineRule>[0]['compile']>;
 

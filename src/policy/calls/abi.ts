@@ -24,6 +24,8 @@ export interface AbiParameter {
 export type Value = bigint | boolean | string | readonly Value[];
 
 export const WORD_BYTES = 32;
+/** The length of `0x` and the eight digits of a selector. */
+export const SELECTOR_CHARACTERS = 10;
 /** Bounds far above those of methods in use. */
 const DEPTH_MAX = 16;
 export const TOO_DEEP = `its types are nested more than ${DEPTH_MAX} deep`;

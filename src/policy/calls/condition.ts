@@ -5,7 +5,7 @@ import { quoted } from '../../values/printable.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { textList } from '../rules/parameter.ts';
-import { type RuleContext, compileLines } from '../rules/rule.ts';
+import { type RuleContext, compileLines } from '../rule-context.ts';
 import type { Frame } from './inner-calls.ts';
 import { atLeastShape } from './relation.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';

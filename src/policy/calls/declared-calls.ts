@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import type { RuleContext } from '../rules/rule.ts';
+import type { RuleContext } from '../rule-context.ts';
 import { type Argument, type Type, argumentsNamed, isBeside } from './abi.ts';
 import type { InnerCalls } from './inner-calls.ts';
 import type { Method } from './methods.ts';

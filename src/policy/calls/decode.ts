@@ -1,6 +1,7 @@
 import { encodeAbiParameters } from 'viem/utils';
 import { messageOf } from '../../errors.ts';
 import {
+  SELECTOR_CHARACTERS,
   type Parameter,
   type Type,
   type Value,
@@ -11,9 +12,6 @@ import {
   valuesAt,
 } from './abi.ts';
 import type { Method } from './methods.ts';
-
-/** The length of `0x` and the eight digits of a selector. */
-export const SELECTOR_CHARACTERS = 10;
 
 export type Decoded =
   | {

@@ -1,6 +1,5 @@
 import type { Amount } from '../../values/amount.ts';
-import { type Argument, type Value, valuesAt } from './abi.ts';
-import { SELECTOR_CHARACTERS } from './decode.ts';
+import { type Argument, SELECTOR_CHARACTERS, type Value, valuesAt } from './abi.ts';
 
 /** Where a wrapper has its calls. `A` is an argument, or its path before the method is known. */
 export type InnerCalls<A = Argument> = ListedCalls<A> | PackedCalls<A>;

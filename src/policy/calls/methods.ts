@@ -2,7 +2,7 @@ import { keccak256, parseAbi, stringToHex } from 'viem/utils';
 import { messageOf } from '../../errors.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import type { FilePlace, Path } from '../fault.ts';
-import { type RuleContext, faultOfRuleFile } from '../rules/rule.ts';
+import { type RuleContext, faultOfRuleFile } from '../rule-context.ts';
 import {
   type AbiParameter,
   type Argument,

@@ -1,6 +1,6 @@
 import type { Web3Callback } from '../../callback/callback.ts';
-import { type Value, valuesAt } from './abi.ts';
-import { type ReadCalls, SELECTOR_CHARACTERS, readCall } from './decode.ts';
+import { SELECTOR_CHARACTERS, type Value, valuesAt } from './abi.ts';
+import { type ReadCalls, readCall } from './decode.ts';
 import { type Frame, type InnerCall, innerCallsOf } from './inner-calls.ts';
 import type { Method } from './methods.ts';
 

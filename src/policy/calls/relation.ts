@@ -3,7 +3,8 @@ import type { Facts } from '../facts.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { type Duration, durationMs } from '../rules/parameter.ts';
 import { priceOf } from '../rules/price.ts';
-import { type RuleContext, type RuleOutcome, type Validity, bothValid } from '../rules/rule.ts';
+import { type RuleOutcome, type Validity, bothValid } from '../outcome.ts';
+import type { RuleContext } from '../rule-context.ts';
 import { type Argument, type Value, argumentsNamed, formatUnits, isBeside, valuesAt } from './abi.ts';
 
 const SHARE = 'a share above 0 and at most 100 %, like 99.5 %';

@@ -1,7 +1,7 @@
 import type { Web3Callback } from '../../callback/callback.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
-import { type RuleOutcome, refuse } from '../rules/rule.ts';
+import { type RuleOutcome, refuse } from '../outcome.ts';
 import { formatUnits, formatValue, valuesAt } from './abi.ts';
 import type { Condition, ListCondition } from './condition.ts';
 import type { Entry } from './entry.ts';

@@ -4,7 +4,9 @@ import { type AssetTable, assetFix, unknownSymbols } from '../assets.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { problemOf, valuesOf } from '../members.ts';
 import { textList } from './parameter.ts';
-import { type RuleOutcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, pass, refuse } from '../outcome.ts';
+import type { RuleContext } from '../rule-context.ts';
+import { defineRule } from './rule.ts';
 
 const MEMBERS = {
   payment: [],

@@ -15,7 +15,8 @@ import {
   isTable,
   warnOfUnusedSymbols,
 } from './parameter.ts';
-import { type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, allOf, pass, refuse } from '../outcome.ts';
+import { defineRule } from './rule.ts';
 
 export const amountLimit = defineRule({
   name: 'amount-limit',

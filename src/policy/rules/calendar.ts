@@ -1,6 +1,6 @@
 import { closestMatch } from '../../values/closest-match.ts';
 import { formatInput } from '../fault.ts';
-import type { RuleContext } from './rule.ts';
+import type { RuleContext } from '../rule-context.ts';
 
 /*
  * All calculations with calendars and time zones: calendar periods and opening hours. Outside this file an

@@ -15,7 +15,9 @@ import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } fro
 import { formatInnerCalls } from '../calls/inner-calls.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { type Duration, durationMs, textList } from './parameter.ts';
-import { type ListedRead, type RuleContext, defineRule, refuse } from './rule.ts';
+import { refuse } from '../outcome.ts';
+import type { RuleContext } from '../rule-context.ts';
+import { type ListedRead, defineRule } from './rule.ts';
 
 const ENTRIES_MAX = 500;
 const CALLS = `a list of at most ${ENTRIES_MAX} entries, each with contract and method`;

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
 import { membershipParameters } from './membership.ts';
 import { durationText, formatMember } from './parameter.ts';
-import { ADDRESS_NOTE, NEW_VALUES_NOTE, defineRule, refuse } from './rule.ts';
+import { refuse } from '../outcome.ts';
+import { ADDRESS_NOTE, NEW_VALUES_NOTE, defineRule } from './rule.ts';
 
 export const coolingPeriod = defineRule({
   name: 'cooling-period',

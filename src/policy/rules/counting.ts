@@ -22,14 +22,9 @@ import {
   memberOf,
   memberText,
 } from './parameter.ts';
-import {
-  ADDRESS_NOTE,
-  type Check,
-  type RuleContext,
-  type RuleOutcome,
-  type SharedCounter,
-  refuse,
-} from './rule.ts';
+import { type RuleOutcome, refuse } from '../outcome.ts';
+import type { RuleContext } from '../rule-context.ts';
+import { ADDRESS_NOTE, type Check, type SharedCounter } from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
 const COUNTER = 'a name like daily-total, of a-z, 0-9 and - and at most 64 characters';

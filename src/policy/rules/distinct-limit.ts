@@ -15,7 +15,8 @@ import {
 } from './counting.ts';
 import { entriesToLookUp, entryMembers } from './entry.ts';
 import { formatMember, textList, wholeNumberText } from './parameter.ts';
-import { NEW_VALUES_NOTE, type RuleOutcome, defineRule, refuse } from './rule.ts';
+import { type RuleOutcome, refuse } from '../outcome.ts';
+import { NEW_VALUES_NOTE, defineRule } from './rule.ts';
 
 const NAME = 'distinct-limit';
 const MAX = `a whole number from 1 to ${DISTINCT_MAX}`;

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { knownAssets, wrongText } from '../asset-texts.ts';
 import { compileExpression } from '../expression/compile.ts';
 import { BOUNDS } from '../expression/language.ts';
-import { defineRule, pass, refuse } from './rule.ts';
+import { pass, refuse } from '../outcome.ts';
+import { defineRule } from './rule.ts';
 
 const REQUIRE_EXAMPLE = `"amount <= 1000 && userId != '666'"`;
 const REQUIRE = `an expression of at most ${BOUNDS.characters} characters, like ${REQUIRE_EXAMPLE}`;

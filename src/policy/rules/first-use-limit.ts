@@ -19,7 +19,8 @@ import {
   formatMember,
   warnOfUnusedSymbols,
 } from './parameter.ts';
-import { ADDRESS_NOTE, NEW_VALUES_NOTE, type RuleOutcome, allOf, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, allOf, pass, refuse } from '../outcome.ts';
+import { ADDRESS_NOTE, NEW_VALUES_NOTE, defineRule } from './rule.ts';
 
 const NAME = 'first-use-limit';
 

@@ -4,7 +4,8 @@ import { REFUSALS_MAX } from '../../claims/refusals.ts';
 import { valuesOf } from '../members.ts';
 import { type GroupedCounts, countingParameters, groupCounts, keyOf } from './counting.ts';
 import { type Duration, durationMs, durationText, wholeNumberText } from './parameter.ts';
-import { ADDRESS_NOTE, type RuleOutcome, defineRule } from './rule.ts';
+import type { RuleOutcome } from '../outcome.ts';
+import { ADDRESS_NOTE, defineRule } from './rule.ts';
 
 const NAME = 'lock-out';
 /** Refusals count for each source alone. */

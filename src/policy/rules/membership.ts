@@ -3,7 +3,9 @@ import type { ListClaim } from '../../claims/list.ts';
 import { LIST_NAME } from '../list-file.ts';
 import { checkEntries, entriesOf, entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
 import { formatMember, textList } from './parameter.ts';
-import { ADDRESS_NOTE, type Check, type RuleContext, compileLines, pass, refuse } from './rule.ts';
+import { pass, refuse } from '../outcome.ts';
+import { type RuleContext, compileLines } from '../rule-context.ts';
+import { ADDRESS_NOTE, type Check } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { assetFix, unknownSymbols } from '../assets.ts';
 import { fixFor } from '../fault.ts';
 import { textList } from './parameter.ts';
-import { type RuleOutcome, type RuleContext, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, pass, refuse } from '../outcome.ts';
+import type { RuleContext } from '../rule-context.ts';
+import { defineRule } from './rule.ts';
 
 export const memoRequired = defineRule({
   name: 'memo-required',

@@ -11,7 +11,8 @@ import {
   warnOfUnusedSymbols,
   wholeNumberText,
 } from './parameter.ts';
-import { ADDRESS_NOTE, type RuleOutcome, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, pass, refuse } from '../outcome.ts';
+import { ADDRESS_NOTE, defineRule } from './rule.ts';
 import type { Payout } from '../../callback/callback.ts';
 
 export const outputs = defineRule({

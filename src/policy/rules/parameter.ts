@@ -4,7 +4,7 @@ import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../valu
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { addressTexts, chainsWithSpellings } from '../asset-texts.ts';
 import { ADDRESS_MEMBERS, SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
-import type { RuleContext } from './rule.ts';
+import type { RuleContext } from '../rule-context.ts';
 import { quoted } from '../../values/printable.ts';
 
 /*

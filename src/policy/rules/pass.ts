@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { defineRule, pass } from './rule.ts';
+import { pass } from '../outcome.ts';
+import { defineRule } from './rule.ts';
 
 const BECAUSE = 'a reason of 1 to 500 characters';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { type PluginAnswer, type PluginQuestion, pluginQuestionKey } from '../facts.ts';
 import { checkMember } from '../members.ts';
-import { type Check, type RuleOutcome, pass, refuse } from './rule.ts';
+import { type RuleOutcome, pass, refuse } from '../outcome.ts';
+import type { Check } from './rule.ts';
 
 const NAME = 'the name that the settings give it: at most 32 of a-z, 0-9 and -, a letter first';
 

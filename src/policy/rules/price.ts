@@ -1,7 +1,7 @@
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import { type Facts, PRICE_AHEAD_MAX_MS } from '../facts.ts';
 import type { Duration } from './parameter.ts';
-import { type RuleOutcome, type Validity, refuse } from './rule.ts';
+import { type RuleOutcome, type Validity, refuse } from '../outcome.ts';
 
 export interface Priced {
   readonly price: Amount;

@@ -16,7 +16,9 @@ import {
 } from './calendar.ts';
 import { type NumberSet, numbers } from '../region.ts';
 import { textList } from './parameter.ts';
-import { type RuleOutcome, type RuleContext, defineRule, compileLines } from './rule.ts';
+import type { RuleOutcome } from '../outcome.ts';
+import { type RuleContext, compileLines } from '../rule-context.ts';
+import { defineRule } from './rule.ts';
 
 const ZONE = 'an IANA time zone, like Europe/Berlin or UTC';
 const FILE = 'the name of a file beside the policy';

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { durationText, wholeNumberText } from './parameter.ts';
-import { defineRule, pass, refuse } from './rule.ts';
+import { pass, refuse } from '../outcome.ts';
+import { defineRule } from './rule.ts';
 
 const NOT_ALLOWED = 'false; to allow speed-ups, give max and within instead';
 

@@ -14,7 +14,8 @@ import {
   durationText,
 } from './parameter.ts';
 import { type Priced, priceOf, valueAt } from './price.ts';
-import { type RuleOutcome, type Validity, allOf, bothValid, defineRule, pass, refuse } from './rule.ts';
+import { type RuleOutcome, type Validity, allOf, bothValid, pass, refuse } from '../outcome.ts';
+import { defineRule } from './rule.ts';
 
 /** Like an amount, a value has at most 36 digits before the point. */
 const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);

@@ -4,7 +4,8 @@ import { valuesOf } from '../members.ts';
 import { movedTo } from '../moved-amounts.ts';
 import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
 import { toBound, countText, onlySymbol } from './parameter.ts';
-import { type RuleOutcome, allOf, defineRule, pass } from './rule.ts';
+import { type RuleOutcome, allOf, pass } from '../outcome.ts';
+import { defineRule } from './rule.ts';
 
 const ONE = 10n ** BigInt(AMOUNT_SCALE);
 

@@ -12,7 +12,9 @@ import {
   onlySymbol,
   warnOfUnusedSymbols,
 } from './parameter.ts';
-import { type RuleContext, allOf, defineRule, pass, refuse } from './rule.ts';
+import { allOf, pass, refuse } from '../outcome.ts';
+import type { RuleContext } from '../rule-context.ts';
+import { defineRule } from './rule.ts';
 
 export const windowLimit = defineRule({
   name: 'window-limit',
