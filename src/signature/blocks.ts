@@ -36,3 +36,16 @@ export function canDecryptBlocks(key: KeyObject): boolean {
   const block = publicEncrypt({ key, padding: constants.RSA_PKCS1_PADDING }, Buffer.from('any text'));
   return decryptBlocks(key, block, block.length) !== undefined;
 }
+
+/**
+ * Decrypts in threads, because it takes longer than all else about a callback. The schemes know no more of
+ * threads, so a client that has none needs no code for them.
+ */
+export interface DecryptionThreads {
+  /** Like `decryptBlocks`. Rejects if the thread ends, fails or doesn't answer. */
+  decrypt(key: KeyObject, blocks: Uint8Array, blockBytes: number): Promise<Uint8Array | undefined>;
+  /** How long the oldest decryption has waited. */
+  waitMs(): number;
+  /** Ends the threads. Rejects the decryptions in flight, and all later ones. */
+  close(): Promise<void>;
+}

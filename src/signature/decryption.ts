@@ -1,16 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { type Answerer, startThread } from '../values/worker.ts';
-
-/** Decrypts in threads, because it takes longer than all else about a callback. */
-export interface DecryptionThreads {
-  /** Like `decryptBlocks`. Rejects if the thread ends, fails or doesn't answer. */
-  decrypt(key: KeyObject, blocks: Uint8Array, blockBytes: number): Promise<Uint8Array | undefined>;
-  /** How long the oldest decryption has waited. */
-  waitMs(): number;
-  /** Ends the threads. Rejects the decryptions in flight, and all later ones. */
-  close(): Promise<void>;
-}
+import type { DecryptionThreads } from './blocks.ts';
 
 /** A question to a thread. It has the key, so that no thread keeps a key that was replaced. */
 export interface DecryptionRequest {

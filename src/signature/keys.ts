@@ -13,8 +13,7 @@ import { type FormatDer, NodeRSA } from 'node-rsa';
 
 import { CountersignError } from '../errors.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
-import { decryptBlocks } from './blocks.ts';
-import type { DecryptionThreads } from './decryption.ts';
+import { type DecryptionThreads, decryptBlocks } from './blocks.ts';
 
 export type Digest = 'sha256' | 'sha1';
 

@@ -3,7 +3,7 @@ import { damageIn } from '../values/damage.ts';
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { PaymentSourceConfig, SchemeName } from './config.ts';
-import type { DecryptionThreads } from './decryption.ts';
+import type { DecryptionThreads } from './blocks.ts';
 import type { Faults } from './faults.ts';
 import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
 import type { Shape, Verified, Verifier } from './scheme.ts';

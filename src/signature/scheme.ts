@@ -5,7 +5,7 @@ import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { Canonical, EmptyValues } from './canonical.ts';
 import type { SchemeConfig, SchemeName } from './config.ts';
-import type { DecryptionThreads } from './decryption.ts';
+import type { DecryptionThreads } from './blocks.ts';
 import type { Digest } from './keys.ts';
 
 /** The keys of a sender, as texts: the platform for a callback, the merchant for a request. */

@@ -1,7 +1,7 @@
 import type { Members } from '../values/members.ts';
 import type { ReadSecret } from '../values/secret.ts';
 import type { SchemeName } from './config.ts';
-import type { DecryptionThreads } from './decryption.ts';
+import type { DecryptionThreads } from './blocks.ts';
 import { md5 } from './md5.ts';
 import { rsaEnvelope } from './rsa-envelope.ts';
 import { rsa } from './rsa.ts';

@@ -7,7 +7,7 @@ import { type Secrets, readPem, secretsOf } from '../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import { storeAddress } from '../settings/store.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
-import type { DecryptionThreads } from '../signature/decryption.ts';
+import type { DecryptionThreads } from '../signature/blocks.ts';
 import { fingerprintOf } from '../signature/keys.ts';
 import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
 import { authenticatorOf } from './sources.ts';

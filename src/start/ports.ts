@@ -15,7 +15,7 @@ import type { Plugins } from '../plugins/plugins.ts';
 import { isWithService } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
-import type { DecryptionThreads } from '../signature/decryption.ts';
+import type { DecryptionThreads } from '../signature/blocks.ts';
 import type { Clock } from '../values/clock.ts';
 import type { ConsoleProcess } from './console-process.ts';
 import { type PortName, type WatchedKeys, showPortExpiries, tlsContext } from './files.ts';

@@ -7,7 +7,7 @@ import type { AnswerRecipient } from '../pipeline/arrival.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import { PAYMENT_PATH } from '../settings/sources.ts';
 import { type Authenticator, compileAuthenticator } from '../signature/authenticate.ts';
-import type { DecryptionThreads } from '../signature/decryption.ts';
+import type { DecryptionThreads } from '../signature/blocks.ts';
 import { claimedAppKey } from '../signature/payments.ts';
 import type { ReadSecret } from '../values/secret.ts';
 

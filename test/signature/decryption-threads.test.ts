@@ -8,11 +8,8 @@ import {
   type Authenticator,
   compileAuthenticator,
 } from '../../src/signature/authenticate.ts';
-import {
-  type DecryptionOptions,
-  type DecryptionThreads,
-  createDecryptionThreads,
-} from '../../src/signature/decryption.ts';
+import type { DecryptionThreads } from '../../src/signature/blocks.ts';
+import { type DecryptionOptions, createDecryptionThreads } from '../../src/signature/decryption.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { sealEnvelope } from '../../src/signature/rsa-envelope.ts';
 import { eventually } from '../eventually.ts';
