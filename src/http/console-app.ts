@@ -1,11 +1,10 @@
-import express, { type Express } from 'express';
+import type { Express } from 'express';
 import type { Simulate } from '../simulation/simulator.ts';
 import { equalInConstantTime } from '../values/secret.ts';
 import { type OnFailed, createSimulationApi } from './api.ts';
 import { type ConsoleParts, createConsole } from './console.ts';
 import { SECRET_HEADER } from './forward.ts';
-import { answerFailure, isAlive, requireHost } from './ops.ts';
-import { probeRoutes } from './routes.ts';
+import { answerFailure, namedApp, plainApp } from './ops.ts';
 
 export interface ConsoleAppParts {
   readonly console: ConsoleParts | undefined;
@@ -21,9 +20,7 @@ export function createForwardedApp(
   secret: string,
   { console, simulate, onFailed }: ConsoleAppParts,
 ): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
+  const app = plainApp();
   app.use((request, response, next) => {
     if (equalInConstantTime(request.get(SECRET_HEADER) ?? '', secret)) next();
     else response.status(403).type('text/plain').send('call the ops port of the service\n');
@@ -41,11 +38,7 @@ export function createConsoleApp(
   hosts: readonly string[],
   { console, onFailed }: Omit<ConsoleAppParts, 'simulate'>,
 ): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.use(requireHost(hosts));
-  app.get(probeRoutes.health.path, isAlive);
+  const app = namedApp(hosts);
   if (console !== undefined) app.use('/console', createConsole(console, onFailed));
   app.use((_request, response) => {
     response.status(404).type('text/plain').send('/healthz, /console/\n');

@@ -18,11 +18,7 @@ export interface OpsAppParts {
 
 /** The app of the ops port: liveness, readiness, metrics, the API and the console. */
 export function createOpsApp({ readiness, metrics, api, console, hosts, onFailed }: OpsAppParts): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.use(requireHost(hosts));
-  app.get(probeRoutes.health.path, isAlive);
+  const app = namedApp(hosts);
   app.get(probeRoutes.readiness.path, async (request, response) => {
     const state = await readiness().catch((thrown: unknown) => {
       onFailed(requestName(request), messageOf(thrown));
@@ -43,9 +39,23 @@ export function createOpsApp({ readiness, metrics, api, console, hosts, onFailed
   return app;
 }
 
-export const isAlive: RequestHandler = (_request, response) => {
-  response.type('text/plain').send('ok\n');
-};
+/** An app whose answers say nothing of what serves them. */
+export function plainApp(): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  return app;
+}
+
+/** An app that is called by one of its names, and says that it is alive. */
+export function namedApp(hosts: readonly string[]): Express {
+  const app = plainApp();
+  app.use(requireHost(hosts));
+  app.get(probeRoutes.health.path, (_request, response) => {
+    response.type('text/plain').send('ok\n');
+  });
+  return app;
+}
 
 export const answerFailure =
   (onFailed: OnFailed): ErrorRequestHandler =>
@@ -55,7 +65,7 @@ export const answerFailure =
   };
 
 /** Refuses a request that calls this port by another name: see createHostCheck. */
-export function requireHost(hosts: readonly string[]): RequestHandler {
+function requireHost(hosts: readonly string[]): RequestHandler {
   const refusalOf = createHostCheck(hosts);
   return (request, response, next) => {
     const refusal = refusalOf(request);

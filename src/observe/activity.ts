@@ -33,11 +33,13 @@ export type Alarm = Pick<CallbackReport, 'source' | 'subject' | 'code' | 'becaus
 
 /** What this process has answered since its start, for people. Metrics are for programs. */
 export interface Activity {
-  readonly sinceMs: number;
   note(report: CallbackReport): void;
-  over(period: Period): ActivityOver;
-  /** Newest first, at most {@link ALARMS_MAX}. */
-  alarms(): readonly Alarm[];
+  readonly state: () => {
+    readonly sinceMs: number;
+    readonly over: Readonly<Record<Period, ActivityOver>>;
+    /** Newest first, at most {@link ALARMS_MAX}. */
+    readonly alarms: readonly Alarm[];
+  };
 }
 
 /** More rules than this in one slot count as `others`. */
@@ -52,25 +54,33 @@ interface Slot {
 }
 
 export function createActivity(clock: Clock): Activity {
-  const rings = Object.values(PERIODS).map(createRing);
+  const rings = {
+    hour: createRing(PERIODS.hour),
+    day: createRing(PERIODS.day),
+    week: createRing(PERIODS.week),
+  };
+  const sinceMs = clock();
   const alarms: Alarm[] = [];
   return {
-    sinceMs: clock(),
     note(report) {
       // A late answer was counted when it was decided.
       if (report.outcome === 'late') return;
       const atMs = clock();
-      for (const ring of rings) ring.note(report, atMs);
+      for (const ring of Object.values(rings)) ring.note(report, atMs);
       if (!report.alarm) return;
       const { source, subject, code, because, decision } = report;
       alarms.unshift({ atMs, source, subject, code, because, decision });
       alarms.length = Math.min(alarms.length, ALARMS_MAX);
     },
-    over(period) {
-      const at = Object.keys(PERIODS).indexOf(period);
-      return rings[at]?.over(clock()) ?? { slotMs: 0, slots: [], refusals: [] };
+    state() {
+      const { hour, day, week } = rings;
+      const nowMs = clock();
+      return {
+        sinceMs,
+        over: { hour: hour.over(nowMs), day: day.over(nowMs), week: week.over(nowMs) },
+        alarms: alarms.slice(),
+      };
     },
-    alarms: () => alarms.slice(),
   };
 }
 

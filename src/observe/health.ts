@@ -14,47 +14,22 @@ export interface HealthCheck {
   readonly decisive?: false;
 }
 
-interface CheckedState extends HealthState {
-  readonly name: string;
-  readonly decisive?: false;
-}
-
-interface Readiness {
-  readonly ready: boolean;
-  readonly checks: readonly CheckedState[];
-}
-
-export interface Health {
-  readiness(): Promise<Readiness>;
-}
-
 /**
  * The service is ready if it has decisive checks and all of them pass. The checks run in parallel, each for
  * at most `timeoutMs`.
  */
-export function createHealth({
-  checks,
-  timeoutMs = 1000,
-}: {
-  readonly checks: readonly HealthCheck[];
-  readonly timeoutMs?: number;
-}): Health {
-  const run = async ({ name, check, decisive }: HealthCheck): Promise<CheckedState> => {
-    const checkName = decisive === undefined ? { name } : { name, decisive };
-    try {
-      const { ok, because } = await rejectAfter(timeoutMs, (async () => check())());
-      return { ...checkName, ok, because };
-    } catch (thrown) {
-      return { ...checkName, ok: false, because: messageOf(thrown) };
-    }
-  };
-  return {
-    async readiness() {
-      const states = await Promise.all(checks.map(run));
-      const decisive = states.filter((state) => state.decisive === undefined);
-      return { ready: decisive.length > 0 && decisive.every(({ ok }) => ok), checks: states };
-    },
-  };
+export async function readinessOf(checks: readonly HealthCheck[], timeoutMs = 1000) {
+  const states = await Promise.all(
+    checks.map(async ({ name, check, decisive }) => {
+      const state = await rejectAfter(timeoutMs, (async () => check())()).catch(
+        (thrown: unknown): HealthState => ({ ok: false, because: messageOf(thrown) }),
+      );
+      const { ok, because } = state;
+      return { name, ...(decisive !== undefined && { decisive }), ok, because };
+    }),
+  );
+  const deciding = states.filter(({ decisive }) => decisive === undefined);
+  return { ready: deciding.length > 0 && deciding.every(({ ok }) => ok), checks: states };
 }
 
 /**

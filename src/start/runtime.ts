@@ -2,7 +2,7 @@ import { CountersignError } from '../errors.ts';
 import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
 import type { Readiness } from '../http/routes.ts';
 import { type Activity, createActivity } from '../observe/activity.ts';
-import { type HealthCheck, type HealthState, createHealth, rejectAfter } from '../observe/health.ts';
+import { type HealthCheck, type HealthState, readinessOf, rejectAfter } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
 import { type Metrics, createMetrics } from '../observe/metrics.ts';
@@ -98,9 +98,8 @@ export function createRuntime(parts: RuntimeParts): Runtime {
       ? []
       : [{ name: 'console', check: consoleHealth, decisive: false } as const]),
   ];
-  const health = createHealth({ checks });
   const readiness = async (): Promise<Readiness> => {
-    const state = await health.readiness();
+    const state = await readinessOf(checks);
     metrics.setReady(state.ready);
     metrics.keysUnreadable(unreadableKeys());
     return state;

@@ -138,11 +138,7 @@ async function stateOf(
 ): Promise<ServiceState> {
   return {
     readiness: await readiness(),
-    activity: {
-      sinceMs: activity.sinceMs,
-      over: { hour: activity.over('hour'), day: activity.over('day'), week: activity.over('week') },
-      alarms: activity.alarms(),
-    },
+    activity: activity.state(),
     reconciliationFailure: reconciliation?.failure(),
   };
 }

@@ -15,7 +15,7 @@ function noted() {
   let nowMs = START_MS;
   const activity = createActivity(() => nowMs);
   const sums = (period: Period): readonly number[] => {
-    const { slots } = activity.over(period);
+    const { slots } = activity.state().over[period];
     return [
       slots.reduce((sum, { success }) => sum + success, 0),
       slots.reduce((sum, { failure }) => sum + failure, 0),
@@ -51,7 +51,7 @@ it('slots are in order, and a slot that comes again begins with nothing', () => 
     activity.note(minute % 2 === 0 ? APPROVED : REFUSED);
     advance(MINUTE_MS);
   }
-  const { slots, slotMs } = activity.over('hour');
+  const { slots, slotMs } = activity.state().over.hour;
   expect(slotMs).toBe(MINUTE_MS);
   expect(slots.map(({ fromMs }) => fromMs)).toEqual(
     Array.from({ length: 60 }, (_, at) => START_MS + (71 + at) * MINUTE_MS),
@@ -65,13 +65,13 @@ it('refusals are counted by rule or code, the most first, and no slot grows with
   activity.note(REFUSED);
   activity.note(REFUSED);
   activity.note({ ...REFUSED, rule: undefined, code: 'TERMS_CHANGED' });
-  expect(activity.over('day').refusals).toEqual([
+  expect(activity.state().over.day.refusals).toEqual([
     ['payments/amount-limit#1', 2],
     ['TERMS_CHANGED', 1],
   ]);
   for (let rule = 0; rule < 1000; rule++)
     activity.note({ ...REFUSED, rule: `policy-${rule}/amount-limit#1` });
-  const { refusals } = activity.over('hour');
+  const { refusals } = activity.state().over.hour;
   expect(refusals[0]).toEqual(['others', 902]);
   expect(refusals).toHaveLength(101);
 });
@@ -82,7 +82,7 @@ it('the newest alarms are kept', () => {
     activity.note({ ...REFUSED, code: 'TERMS_CHANGED', alarm: true, subject: `payment:${at}` });
     advance(1);
   }
-  const alarms = activity.alarms();
+  const alarms = activity.state().alarms;
   expect(alarms).toHaveLength(20);
   expect(alarms[0]).toMatchObject({ subject: 'payment:29', atMs: START_MS + 29 });
 });

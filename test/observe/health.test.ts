@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type HealthCheck, type HealthState, createHealth } from '../../src/observe/health.ts';
+import { type HealthCheck, type HealthState, readinessOf } from '../../src/observe/health.ts';
 
 const good: HealthCheck = {
   name: 'policies',
@@ -12,7 +12,7 @@ describe('readiness', () => {
       name: 'store',
       check: () => Promise.resolve({ ok: true, because: 'answers' }),
     };
-    expect(await createHealth({ checks: [good, store] }).readiness()).toEqual({
+    expect(await readinessOf([good, store])).toEqual({
       ready: true,
       checks: [
         { name: 'policies', ok: true, because: 'revision a1 is in force' },
@@ -33,8 +33,7 @@ describe('readiness', () => {
     ['rejects', () => Promise.reject(new Error('no store')), 'no store'],
     ['never answers', () => new Promise<HealthState>(() => undefined), 'no answer within 5 ms'],
   ])('is lost if one check %s', async (_, check, because) => {
-    const health = createHealth({ checks: [good, { name: 'bad', check }], timeoutMs: 5 });
-    expect(await health.readiness()).toEqual({
+    expect(await readinessOf([good, { name: 'bad', check }], 5)).toEqual({
       ready: false,
       checks: [
         { name: 'policies', ok: true, because: 'revision a1 is in force' },
@@ -44,15 +43,15 @@ describe('readiness', () => {
   });
 
   it('is not given without any check', async () => {
-    expect(await createHealth({ checks: [] }).readiness()).toEqual({ ready: false, checks: [] });
+    expect(await readinessOf([])).toEqual({ ready: false, checks: [] });
   });
 
   it('runs the checks each time', async () => {
     let ok = false;
-    const health = createHealth({ checks: [{ name: 'store', check: () => ({ ok, because: '' }) }] });
-    expect((await health.readiness()).ready).toBe(false);
+    const checks: readonly HealthCheck[] = [{ name: 'store', check: () => ({ ok, because: '' }) }];
+    expect((await readinessOf(checks)).ready).toBe(false);
     ok = true;
-    expect((await health.readiness()).ready).toBe(true);
+    expect((await readinessOf(checks)).ready).toBe(true);
   });
 });
 
@@ -64,7 +63,7 @@ describe('a check that is not decisive', () => {
   };
 
   it('is shown, and leaves the service ready', async () => {
-    expect(await createHealth({ checks: [good, load] }).readiness()).toEqual({
+    expect(await readinessOf([good, load])).toEqual({
       ready: true,
       checks: [
         { name: 'policies', ok: true, because: 'revision a1 is in force' },
@@ -74,14 +73,12 @@ describe('a check that is not decisive', () => {
   });
 
   it('makes no service ready by itself', async () => {
-    const { ready } = await createHealth({
-      checks: [{ ...load, check: () => ({ ok: true, because: '' }) }],
-    }).readiness();
+    const { ready } = await readinessOf([{ ...load, check: () => ({ ok: true, because: '' }) }]);
     expect(ready).toBe(false);
   });
 
   it('does not replace a decisive one', async () => {
     const bad: HealthCheck = { name: 'store', check: () => ({ ok: false, because: 'gone' }) };
-    expect((await createHealth({ checks: [load, bad] }).readiness()).ready).toBe(false);
+    expect((await readinessOf([load, bad])).ready).toBe(false);
   });
 });
