@@ -1,24 +1,20 @@
 import { isBuiltin, registerHooks } from 'node:module';
 import { getHeapStatistics } from 'node:v8';
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
+import { type Answer, answerQuestions } from '../values/worker.ts';
 import type { ModuleInput, OwnModule } from './module-interface.ts';
 
 /*
  * The program of a module's thread. It loads the bytes that were hashed, from memory, and answers one
- * question after the other. The module can change anything here, so thread.ts trusts no message.
+ * question after the other. The module can change anything here, so module.ts trusts no answer.
  */
 
-/** A message from the thread. `externalBytes` is memory that the resource limits of a thread do not cover. */
-export type ThreadMessage =
-  | { readonly type: 'ready' }
-  | { readonly type: 'unusable'; readonly because: string }
-  | {
-      readonly type: 'answer';
-      readonly id: number;
-      readonly externalBytes: number;
-      readonly verdict: 'yes' | 'no' | 'failed';
-      readonly because: string;
-    };
+/** The answer of the thread. `externalBytes` is memory that the resource limits of a thread do not cover. */
+export interface ThreadAnswer {
+  readonly externalBytes: number;
+  readonly verdict: 'yes' | 'no' | 'failed';
+  readonly because: string;
+}
 
 const MAX_CHARACTERS = 1000;
 
@@ -54,7 +50,7 @@ const isModule = (value: unknown): value is OwnModule => typeof value === 'funct
 async function answer(
   ownModule: OwnModule,
   input: ModuleInput,
-): Promise<{ verdict: 'yes' | 'no' | 'failed'; because: string }> {
+): Promise<Pick<ThreadAnswer, 'verdict' | 'because'>> {
   try {
     const answered: unknown = await ownModule(input);
     if (typeof answered !== 'object' || answered === null) {
@@ -76,24 +72,15 @@ async function answer(
   }
 }
 
-async function run(): Promise<void> {
-  const port = parentPort;
-  if (port === null) throw new Error('this file runs in a thread only');
-  const send = (message: ThreadMessage): void => port.postMessage(message);
-  const { bytes }: { readonly bytes: Uint8Array } = workerData;
-  let ownModule: OwnModule;
-  try {
-    ownModule = await load(bytes);
-  } catch (thrown) {
-    send({ type: 'unusable', because: messageOf(thrown) });
-    return;
-  }
-  port.on('message', ({ id, input }: { readonly id: number; readonly input: ModuleInput }) => {
-    void answer(ownModule, input).then((answered) =>
-      send({ type: 'answer', id, externalBytes: getHeapStatistics().external_memory, ...answered }),
-    );
+async function open(): Promise<Answer<ModuleInput, ThreadAnswer>> {
+  const bytes: Uint8Array = workerData;
+  const ownModule = await load(bytes).catch((thrown: unknown) => {
+    throw new Error(messageOf(thrown));
   });
-  send({ type: 'ready' });
+  return async (input) => ({
+    ...(await answer(ownModule, input)),
+    externalBytes: getHeapStatistics().external_memory,
+  });
 }
 
-await run();
+await answerQuestions(open);

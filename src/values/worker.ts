@@ -48,8 +48,8 @@ interface AnswererOptions<A> {
   readonly read: (answer: unknown) => A;
   /** Called with what its program says besides its answers. */
   readonly onNote?: (note: unknown) => void;
-  /** Called once if it ends, or must end, before `stop`. `questions`: how many it leaves without an answer. */
-  readonly onEnd?: (because: WorkerError, questions: number) => void;
+  /** Called once if it ends, or must end, before `stop`. `asked`: whether it leaves a question without an answer. */
+  readonly onEnd?: (because: WorkerError, asked: boolean) => void;
 }
 
 export interface ThreadOptions<A> extends AnswererOptions<A> {
@@ -167,18 +167,19 @@ function createAnswerer<Q, A>(
   const starting = timer(startMs, () => ended(`did not start within ${startMs} ms`, 'late'));
   keepAlive();
 
-  function finish(error: WorkerError): number {
+  function finish(error: WorkerError): void {
     end = error;
     clearTimeout(starting);
     ready.reject(error);
     void channel.kill();
-    return questions.rejectAll(error);
+    questions.rejectAll(error);
   }
   function ended(because: string, reason: WorkerError['reason'] = 'ended'): void {
     if (end !== undefined) return;
     const error = new WorkerError(reason, `${name} ${because}`);
-    const left = finish(error);
-    onEnd?.(error, left);
+    const asked = questions.areSent() && questions.count() > 0;
+    finish(error);
+    onEnd?.(error, asked);
   }
   function received(reply: unknown): void {
     if (end !== undefined) return;
@@ -223,8 +224,7 @@ interface Questions<Q, A> {
   readonly areSent: () => boolean;
   /** False if the reply is no answer to the oldest question: a program answers in order. */
   readonly settle: (reply: Extract<Reply, { readonly id: number }>) => boolean;
-  /** Returns how many it rejects. */
-  readonly rejectAll: (error: WorkerError) => number;
+  readonly rejectAll: (error: WorkerError) => void;
   readonly count: () => number;
   readonly waitMs: () => number;
 }
@@ -243,10 +243,8 @@ function createQuestions<Q, A>(
     if (areSent) late(because);
     else rejectAll(new WorkerError('late', `${name} ${because}, because it was still starting`));
   });
-  function rejectAll(error: WorkerError): number {
-    const left = waiting.splice(0);
-    for (const { reject } of left) reject(error);
-    return left.length;
+  function rejectAll(error: WorkerError): void {
+    for (const { reject } of waiting.splice(0)) reject(error);
   }
 
   return {

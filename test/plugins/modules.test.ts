@@ -148,8 +148,8 @@ describe('what goes wrong in a module stays in its thread', () => {
   });
 
   it.each([
-    ['exit', 'its thread ended with 0'],
-    ['write-and-exit', 'its thread ended with 3; it wrote: the last words'],
+    ['exit', 'it ended with 0'],
+    ['write-and-exit', 'it ended with 3; it wrote: the last words'],
     ['unhandled', 'it failed: nobody handles this'],
     ['uncaught', 'it failed: nobody catches this'],
     ['memory', 'it needs more than 32 MiB'],
@@ -177,7 +177,7 @@ describe('what goes wrong in a module stays in its thread', () => {
         'it answers again',
         async () => (await told(ask, 'yes')).verdict === 'yes' || undefined,
       );
-      expect(events).toEqual(['module-restarted: module own-check: no answer within 1500 ms']);
+      expect(events).toEqual(['module-restarted: module own-check: it did not answer within 1500 ms']);
     },
   );
 
@@ -193,17 +193,18 @@ describe('what goes wrong in a module stays in its thread', () => {
     await eventually('it answers again', async () => (await told(ask, '')).verdict === 'yes' || undefined);
   });
 
-  it('an answer that comes after another question was asked is dropped', async () => {
-    const { ask } = await plugins(`
+  it.each([-1, 1])('one that forges the answer to another question (%i) is replaced', async (step) => {
+    const { ask, told: events } = await plugins(`
       import { parentPort } from 'node:worker_threads';
       parentPort.on('message', ({ id }) => {
-        const answer = { type: 'answer', externalBytes: 0, verdict: 'yes', because: 'forged' };
-        parentPort.postMessage({ ...answer, id: id - 1 });
-        parentPort.postMessage({ ...answer, id: id + 1 });
+        const answer = { externalBytes: 0, verdict: 'yes', because: 'forged' };
+        parentPort.postMessage({ type: 'answer', id: id + ${step}, answer });
       });
-      export default () => ({ verdict: 'no', because: 'meant' });
+      export default () => ({ verdict: 'yes', because: 'meant' });
     `);
-    for (let n = 0; n < 3; n++) expect(await ask()).toEqual({ verdict: 'no', because: 'meant' });
+    const because = 'it sent a message that is not an answer';
+    for (let n = 0; n < 3; n++) expect(await ask()).toEqual({ verdict: 'failed', because });
+    expect(events).toEqual(Array(3).fill(`module-restarted: module own-check: ${because}`));
   });
 
   it('one that sends what is no answer is replaced', async () => {
@@ -221,7 +222,7 @@ describe('what goes wrong in a module stays in its thread', () => {
     `);
     expect(await ask()).toMatchObject({ verdict: 'yes' });
     await eventually('it has ended', () => events[0]);
-    expect(events).toEqual(['module-ended: module own-check: its thread ended with 1']);
+    expect(events).toEqual(['module-ended: module own-check: it ended with 1']);
     expect(await ask()).toMatchObject({ verdict: 'yes' });
   });
 });
@@ -241,7 +242,7 @@ describe('a thread that ends after its answer', () => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 800);
     expect(await answer).toMatchObject({ verdict: 'yes' });
     await eventually('it has ended', () => events[0]);
-    expect(events).toEqual(['module-ended: module own-check: its thread ended with 1']);
+    expect(events).toEqual(['module-ended: module own-check: it ended with 1']);
   });
 });
 
@@ -331,7 +332,7 @@ describe('a module that is not as the settings say does not start', () => {
       'its default export is not a function',
     ],
     ['that throws', 'throw new Error("not today");', 'not today'],
-    ['that ends', 'process.exit(7);', 'its thread ended with 7'],
+    ['that ends', 'process.exit(7);', 'it ended with 7'],
     [
       'that imports a file beside it',
       'import "./other.mjs"; export default () => 1;',
@@ -351,7 +352,7 @@ describe('a module that is not as the settings say does not start', () => {
   ])('%s', async (_name, text, because) => {
     const message = await refusal(text);
     expect(message).toContain(
-      `module own-check: it can't be loaded: `.slice(0, because.startsWith('its thread') ? 18 : undefined),
+      `module own-check: it can't start: `.slice(0, because.startsWith('it ended') ? 18 : undefined),
     );
     expect(message).toContain(because);
     expect(message).toContain('correct the module');

@@ -79,8 +79,8 @@ describe.each(['thread', 'process'] as const)('a %s that is asked', (as) => {
   });
 
   it('rejects all that wait when it dies, and all that is asked later', async () => {
-    const ends: [string, number][] = [];
-    const worker = started(as, { onEnd: ({ message }, questions) => void ends.push([message, questions]) });
+    const ends: [string, boolean][] = [];
+    const worker = started(as, { onEnd: ({ message }, asked) => void ends.push([message, asked]) });
     await worker.ready;
     const pending = ['exit', 'a', 'b'].map((each) => reasonOf(worker.ask(each)));
     const because = `the worker ended with ${exited}`;
@@ -88,7 +88,7 @@ describe.each(['thread', 'process'] as const)('a %s that is asked', (as) => {
     expect(await reasonOf(worker.ask('c'))).toBe(`ended: ${because}`);
     expect(worker.isReady()).toBe(false);
     await worker.stop();
-    expect(ends).toEqual([[because, 3]]);
+    expect(ends).toEqual([[because, true]]);
   });
 
   it('ends with an unexpected error, and begins none of what is asked after it', async () => {
