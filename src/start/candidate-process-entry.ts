@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { checkCandidate } from '../console/check-candidate.ts';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import { diffReleases } from '../policy/diff.ts';
 import type { Release } from '../policy/release.ts';
@@ -17,14 +17,12 @@ import type { Settings } from '../settings/schema.ts';
 import { createSecrets } from '../settings/secrets.ts';
 import type { Store } from '../store/store.ts';
 import { systemClock } from '../values/clock.ts';
-import { type Report, type Task, taskShape } from './candidate-task.ts';
+import { answerQuestions } from '../values/worker.ts';
+import type { Progress, Task } from './candidate-process.ts';
 import { policyWarnings, unmatchedInStore } from './policies.ts';
 import { groupsOf, openStore } from './store.ts';
 
-/*
- * The process of a candidate: it does one task, answers, and ends. It also ends with the service that
- * started it.
- */
+/* The process of a candidate. It does one task. */
 
 /** With one CPU, callbacks come first. */
 const PRIORITY = 10;
@@ -35,28 +33,11 @@ const SHOWN = 20;
 const BREATH_ITEMS = 500;
 
 setPriority(PRIORITY);
-process.once('disconnect', () => process.exit(1));
-process.once('message', (message) => {
-  void perform(taskShape.parse(message)).then(send, (thrown: unknown) =>
-    send({ type: 'failed', because: messageOf(thrown), isFault: thrown instanceof CountersignError }),
-  );
-});
-
-function send(report: Report): void {
-  process.send?.(report, undefined, undefined, () => {
-    if (report.type !== 'progress') process.disconnect?.();
-  });
-}
-
-async function perform(task: Task): Promise<Report> {
-  return { type: 'done', result: await resultOf(task) };
-}
-
-function resultOf(task: Task): unknown {
+await answerQuestions<Task, unknown>(() => (task, note) => {
   if (task.task === 'check') return check(task);
-  if (task.task === 'backtest') return runBacktest(task);
+  if (task.task === 'backtest') return runBacktest(task, note);
   return diffText(diffReleases(task.before, task.after));
-}
+});
 
 function check(task: Extract<Task, { task: 'check' }>): Promise<unknown> {
   const settings = loadSettings({ file: task.settingsFile, env: process.env });
@@ -83,7 +64,10 @@ async function withStore<T>(settings: Settings, use: (store: Store) => Promise<T
   }
 }
 
-async function runBacktest(task: Extract<Task, { task: 'backtest' }>): Promise<string> {
+async function runBacktest(
+  task: Extract<Task, { task: 'backtest' }>,
+  note: (progress: Progress) => void,
+): Promise<string> {
   const release = compiled(task.document);
   const settings = loadSettings({ file: task.settingsFile, env: process.env });
   return withStore(settings, async (store) => {
@@ -99,7 +83,7 @@ async function runBacktest(task: Extract<Task, { task: 'backtest' }>): Promise<s
       fromMs: task.fromMs,
       groups: countsByGroup(release) ? groupsOf(settings) : new Map(),
       show: SHOWN,
-      progress: (callbacks) => send({ type: 'progress', callbacks, part: Math.min(1, callbacks / size) }),
+      progress: (callbacks) => note({ callbacks, part: Math.min(1, callbacks / size) }),
     });
     return backtestText({ ...report, warnings: [...warnings, ...report.warnings] }, SHOWN);
   });

@@ -1,18 +1,33 @@
-import { type ChildProcess, fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import {
   type Backtest,
   type BacktestRequest,
   type CandidateChecks,
+  type CheckRequest,
+  type DiffRequest,
   checkedShape,
 } from '../console/candidate-checks.ts';
 import { CountersignError, messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Clock } from '../values/clock.ts';
-import { compileCacheEnv } from '../values/worker.ts';
 import { createFairQueue } from '../values/fair-queue.ts';
-import { type Task, reportShape } from './candidate-task.ts';
+import { WorkerError, compileCacheEnv, startProcess } from '../values/worker.ts';
+
+/** What a process is asked. */
+export type Task =
+  | (Omit<CheckRequest, 'by'> & { readonly task: 'check' } & SettingsFile)
+  | (Omit<DiffRequest, 'by'> & { readonly task: 'diff' })
+  | (Pick<BacktestRequest, 'document'> & {
+      readonly task: 'backtest';
+      readonly fromMs: number;
+      readonly entriesMax: number;
+    } & SettingsFile);
+
+type SettingsFile = Pick<CandidateProcessParts, 'settingsFile'>;
+
+const progressShape = z.object({ callbacks: z.number(), part: z.number() });
+/** What a process says during a backtest. */
+export type Progress = z.output<typeof progressShape>;
 
 export interface CandidateProcesses extends CandidateChecks {
   /** Kills what runs. */
@@ -45,13 +60,10 @@ const LIMITS: CandidateLimits = {
   entriesMax: 5_000_000,
 };
 
-const ENTRY = fileURLToPath(new URL('candidate-process-entry.ts', import.meta.url));
+const ENTRY = new URL('candidate-process-entry.ts', import.meta.url);
 const DAY_MS = 86_400_000;
 /** Checks of one person: a check takes a second, and at most `checkMs`. */
 const WAITING_MAX = 2;
-/** Of what a process writes to standard error. */
-const ERROR_CHARACTERS = 8192;
-const OUT_OF_MEMORY = 'JavaScript heap out of memory';
 
 /** Checks and backtests candidates, each in a process of its own. */
 export function createCandidateProcesses(parts: CandidateProcessParts): CandidateProcesses {
@@ -63,9 +75,8 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
   let cancelling: AbortController | undefined;
   const checks = createFairQueue('checks of candidates', WAITING_MAX);
 
-  function perform(task: Task, options: TaskOptions): Promise<unknown> {
-    const memoryMb = task.task === 'backtest' ? limits.backtestMemoryMb : limits.checkMemoryMb;
-    const done = runTask(task, { ...options, env: parts.env, memoryMb });
+  function perform<T>(task: Task, options: TaskOptions<T>): Promise<T> {
+    const done = runTask(task, parts.env, options);
     running.add(done);
     const forget = (): void => void running.delete(done);
     done.then(forget, forget);
@@ -73,20 +84,21 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
   }
 
   function checkOne<T>(by: string, task: Task, shape: z.ZodType<T>): Promise<T> {
-    const options = { what: 'the check', timeoutMs: limits.checkMs, signal: stopping.signal };
-    return checks.run(by, async () => shape.parse(await perform(task, options)));
+    const { checkMs: timeoutMs, checkMemoryMb: memoryMb } = limits;
+    const options = { name: 'the check', timeoutMs, memoryMb, signal: stopping.signal, shape };
+    return checks.run(by, () => perform(task, options));
   }
 
   async function runBacktest({ document, ...request }: BacktestRequest, signal: AbortSignal): Promise<void> {
     const fromMs = clock() - request.days * DAY_MS;
-    const { backtestMs: timeoutMs, entriesMax } = limits;
-    const onProgress = (callbacks: number, part: number): void => {
-      if (last !== undefined) last = { ...last, callbacks, part };
+    const { backtestMs: timeoutMs, backtestMemoryMb: memoryMb, entriesMax } = limits;
+    const onNote = (note: unknown): void => {
+      if (last !== undefined) last = { ...last, ...progressShape.parse(note) };
     };
+    const options = { name: 'the backtest', timeoutMs, memoryMb, signal, shape: z.string(), onNote };
     const task: Task = { task: 'backtest', document, fromMs, entriesMax, ...ofFile(settingsFile) };
     try {
-      const result = await perform(task, { what: 'the backtest', timeoutMs, signal, onProgress });
-      end({ state: 'done', text: z.string().parse(result) });
+      end({ state: 'done', text: await perform(task, options) });
     } catch (thrown) {
       end({ state: 'failed', because: causeOf(thrown, request, parts.log) });
     }
@@ -136,69 +148,42 @@ function causeOf(thrown: unknown, { revision, by }: Omit<BacktestRequest, 'docum
 
 const ofFile = (settingsFile: string | undefined) => (settingsFile === undefined ? {} : { settingsFile });
 
-interface TaskOptions {
+interface TaskOptions<T> {
   /** For errors. */
-  readonly what: string;
+  readonly name: string;
   readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  readonly onProgress?: (callbacks: number, part: number) => void;
-}
-
-interface ProcessOptions extends TaskOptions {
-  readonly env: CandidateProcessParts['env'];
   readonly memoryMb: number;
+  readonly signal: AbortSignal;
+  readonly shape: z.ZodType<T>;
+  readonly onNote?: (note: unknown) => void;
 }
 
-/** Resolves with the result of a task. Rejects with USAGE for what a person can mend. */
-async function runTask(task: Task, options: ProcessOptions): Promise<unknown> {
-  const { what, timeoutMs, signal, env, memoryMb, onProgress } = options;
-  const sinceMs = performance.now();
-  const child = fork(ENTRY, [], {
-    execArgv: [`--max-old-space-size=${memoryMb}`],
-    env: { ...env, ...compileCacheEnv() },
-    signal,
-    timeout: timeoutMs,
-    killSignal: 'SIGKILL',
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
-  let result: { readonly value: unknown } | undefined;
-  let fault: Error | undefined;
-  child.on('message', (message) => {
-    const { data: report } = reportShape.safeParse(message);
-    if (report === undefined) fault = new Error(`${what} gave an answer that can't be read`);
-    else if (report.type === 'progress') onProgress?.(report.callbacks, report.part);
-    else if (report.type === 'done') result = { value: report.result };
-    else fault = report.isFault ? new CountersignError('USAGE', report.because) : new Error(report.because);
-  });
-  const { endedBy, written } = await ended(child, task);
-  if (fault !== undefined) throw fault;
-  if (result !== undefined) return result.value;
-  if (signal.aborted) throw new CountersignError('USAGE', `${what} was stopped`);
-  if (written.includes(OUT_OF_MEMORY)) {
-    throw new CountersignError('USAGE', `${what} needs more than ${memoryMb} MiB. Use the command`);
-  }
-  if (performance.now() - sinceMs >= timeoutMs) {
-    throw new CountersignError('USAGE', `${what} was stopped after ${timeoutMs} ms. Use the command`);
-  }
-  throw new Error(`${what} ended with ${endedBy}: ${written.trim()}`);
-}
-
-/** Sends the task, and resolves when the process has ended and all its output was read. */
-async function ended(
-  child: ChildProcess,
+/** Resolves with the result of a task. Rejects with a CountersignError for what a person can mend. */
+async function runTask<T>(
   task: Task,
-): Promise<{ readonly endedBy: string; readonly written: string }> {
-  let written = '';
-  child.stderr?.on('data', (chunk: Buffer) => {
-    written = (written + chunk.toString()).slice(-ERROR_CHARACTERS);
+  env: CandidateProcessParts['env'],
+  { timeoutMs, signal, shape, ...options }: TaskOptions<T>,
+): Promise<T> {
+  const child = startProcess<Task, T>({
+    ...options,
+    entry: ENTRY,
+    env: { ...env, ...compileCacheEnv() },
+    waitingMax: 1,
+    answerMs: timeoutMs,
+    read: (result) => shape.parse(result),
   });
-  child.on('error', (error) => (written ||= messageOf(error)));
-  child.send(task, () => undefined);
-  const [code, signal] = await new Promise<readonly [number | null, string | null]>((resolve) => {
-    child.once('close', (...how) => resolve(how));
-    // A process that could not be started does not end.
-    child.once('error', () => child.pid === undefined && resolve([null, null]));
-  });
-  return { endedBy: signal ?? `exit code ${code}`, written };
+  const stop = (): void => void child.stop();
+  signal.addEventListener('abort', stop);
+  if (signal.aborted) stop();
+  try {
+    return await child.ask(task);
+  } catch (thrown) {
+    if (!(thrown instanceof WorkerError)) throw thrown;
+    if (signal.aborted) throw new CountersignError('USAGE', thrown.message);
+    const isBound = thrown.reason === 'late' || thrown.reason === 'memory';
+    throw isBound ? new CountersignError('USAGE', `${thrown.message}. Use the command`) : thrown;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    await child.stop();
+  }
 }

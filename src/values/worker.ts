@@ -46,7 +46,7 @@ interface AnswererOptions<A> {
   readonly answerMs?: number;
   /** Checks an answer. If it throws, the worker is ended. */
   readonly read: (answer: unknown) => A;
-  /** Called with what its program says besides its answers. */
+  /** Called with what its program says besides its answers. If it throws, the worker is ended. */
   readonly onNote?: (note: unknown) => void;
   /** Called once if it ends, or must end, before `stop`. `asked`: whether it leaves a question without an answer. */
   readonly onEnd?: (because: WorkerError, asked: boolean) => void;
@@ -184,7 +184,7 @@ function createAnswerer<Q, A>(
   function received(reply: unknown): void {
     if (end !== undefined) return;
     if (!isReply(reply)) ended(NOT_AN_ANSWER);
-    else if (reply.type === 'note') onNote?.(reply.note);
+    else if (reply.type === 'note') noted(reply.note);
     else if (reply.type === 'failed') {
       ended(`${questions.areSent() ? 'failed' : "can't start"}: ${printableSentence(reply.because)}`);
     } else if (reply.type === 'ready') {
@@ -193,6 +193,13 @@ function createAnswerer<Q, A>(
       ready.resolve();
     } else if (!questions.settle(reply)) ended(NOT_AN_ANSWER);
     keepAlive();
+  }
+  function noted(note: unknown): void {
+    try {
+      onNote?.(note);
+    } catch {
+      ended(NOT_AN_ANSWER);
+    }
   }
   function keepAlive(): void {
     channel.keepAlive(end === undefined && (!questions.areSent() || questions.count() > 0));

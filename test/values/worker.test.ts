@@ -136,6 +136,12 @@ describe.each(['thread', 'process'] as const)('a %s that is asked', (as) => {
       'ended: the worker sent a message that is not an answer',
     );
     expect(worker.isReady()).toBe(false);
+    const noting = started(as, {
+      onNote() {
+        throw new Error('no such note');
+      },
+    });
+    expect(await reasonOf(noting.ask('a'))).toBe('ended: the worker sent a message that is not an answer');
   });
 
   it('is bounded in memory', async () => {
