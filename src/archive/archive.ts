@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
+import { pagedEntries } from '../store/record.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { type ArchiveFile, lastFile, prepareFolder } from './folder.ts';
 import { FIRST_PREVIOUS } from './line.ts';
@@ -135,9 +136,6 @@ function foreign(directory: string, { source, id }: JournalEntry, what: string):
   );
 }
 
-/** Entries in memory at a time. An entry can have some hundred kilobytes. */
-const PAGE = 200;
-
 /**
  * The next entries to move, at most as many as one file takes. Undefined if no entry is old enough. The
  * newest entry stays, so that an archived journal is not taken for a lost one.
@@ -153,22 +151,15 @@ async function entriesToMove(
   return atMost(entriesMax, entriesFrom(store, query, newest.id));
 }
 
-/** The entries of a query, page by page, up to but not including `stop`. */
+/** The entries of a query, up to but not including `stop`. */
 async function* entriesFrom(
   store: Pick<Journal, 'entries'>,
   query: Omit<JournalQuery, 'limit' | 'newestFirst'>,
   stop: string | undefined,
 ): AsyncGenerator<JournalEntry> {
-  let { after = '' } = query;
-  for (;;) {
-    const page = await store.entries({ ...query, after, limit: PAGE });
-    for (const entry of page) {
-      if (entry.id === stop) return;
-      yield entry;
-    }
-    const last = page.at(-1);
-    if (last === undefined) return;
-    after = last.id;
+  for await (const entry of pagedEntries(store, query)) {
+    if (entry.id === stop) return;
+    yield entry;
   }
 }
 

@@ -1,5 +1,5 @@
 import { type Failure, failure } from '../errors.ts';
-import type { Member, Members } from '../values/members.ts';
+import { type Member, type Members, readMembers } from '../values/members.ts';
 import {
   type Callback,
   KINDS,
@@ -122,4 +122,16 @@ function parseSelfCheck(members: Members, source: string): Parsed<SelfCheck> {
     clientHash: readText(members, SELF_CHECK_TEXTS, 'client_system_pubkey_hash'),
     verifyHash: readText(members, SELF_CHECK_TEXTS, 'verify_sign_pub_hash'),
   }));
+}
+
+/**
+ * A recorded callback, parsed again from its body or plaintext, or a sentence that says why it can't be read. The
+ * bounds at the time of recording don't matter: the callback was within them.
+ */
+export function parseRecorded(kind: Kind, source: string, text: string): Callback | string {
+  const decoded = readMembers(text);
+  const parsed = decoded.ok
+    ? callbackKinds[kind].parse(decoded.members, source, { outputs: Infinity })
+    : decoded;
+  return parsed.ok ? parsed.callback : `its body can't be read: ${parsed.because}`;
 }

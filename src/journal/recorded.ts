@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Callback, KINDS, type Kind, type Verdict } from '../callback/callback.ts';
-import { callbackKinds } from '../callback/kinds.ts';
+import { parseRecorded } from '../callback/kinds.ts';
 import { type ClaimResult, claimResults } from '../claims/claims.ts';
 import { amountText } from '../claims/kind.ts';
 import { CountersignError } from '../errors.ts';
@@ -8,7 +8,6 @@ import { proposalFromJson } from '../policy/proposal.ts';
 import { explain } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
 import type { JournalType, PriceHistoryEntry } from '../store/store.ts';
-import { readMembers } from '../values/members.ts';
 
 /** An item of a record. Items are in order of time, price changes before the entries of their millisecond. */
 export type RecordItem = RecordedEntry | RecordedPrices;
@@ -90,17 +89,9 @@ export function recordedCallback({
   const read = readDetail(detail);
   if (typeof read === 'string') return read;
   const { kind, scheme, body, plaintext, answers = {}, group } = read;
-  const decoded = readMembers(plaintext ?? body);
-  if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
-  // The bounds at the time of recording are not known.
-  const parsed = callbackKinds[kind].parse(decoded.members, source, { outputs: Infinity });
-  if (!parsed.ok) return `its body can't be read: ${parsed.because}`;
-  return {
-    callback: parsed.callback,
-    scheme,
-    group,
-    answers: new Map(Object.entries(answers)),
-  };
+  const callback = parseRecorded(kind, source, plaintext ?? body);
+  if (typeof callback === 'string') return callback;
+  return { callback, scheme, group, answers: new Map(Object.entries(answers)) };
 }
 
 const texts = z.array(z.string());

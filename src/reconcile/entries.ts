@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
-import { callbackKinds } from '../callback/kinds.ts';
+import { parseRecorded } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
 import { createOrderCheck, readExported } from '../journal/exported.ts';
 import { readKept } from '../store/kept-decision.ts';
+import { pagedEntries } from '../store/record.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { readLines } from '../values/lines.ts';
-import { readMembers } from '../values/members.ts';
 
 /** An entry of the journal. Its detail is JSON text from a store, and a JSON value from an export. */
 export interface Entry extends Pick<
@@ -28,22 +28,9 @@ export interface Entries {
   about(subjects: Subjects): AsyncIterable<Entry>;
 }
 
-/** Entries in memory at a time. An entry can have some hundred kilobytes. */
-const PAGE = 200;
-
-type Query = Pick<JournalQuery, 'source' | 'subject' | 'fromMs' | 'untilMs'>;
-
 export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly string[]): Entries {
-  async function* pages(query: Query): AsyncGenerator<Entry> {
-    for (let after = ''; ;) {
-      const page = await store.entries({ ...query, after, limit: PAGE, explained: false });
-      yield* page;
-      const last = page.at(-1);
-      if (last === undefined) break;
-      after = last.id;
-    }
-  }
-
+  const pages = (query: Omit<JournalQuery, 'limit'>): AsyncIterable<Entry> =>
+    pagedEntries(store, { ...query, explained: false });
   return {
     sources,
     async *between(fromMs, untilMs) {
@@ -148,13 +135,10 @@ export function callbackOf(entry: Entry): Callback {
   if (kind === undefined) throw corrupt('its subject has no kind');
   const text = callbackText(entry.detail);
   if (text === undefined) throw corrupt('its detail has no body');
-  const decoded = readMembers(text);
-  const parsed = decoded.ok
-    ? callbackKinds[kind].parse(decoded.members, entry.source, { outputs: Infinity })
-    : decoded;
-  if (!parsed.ok) throw corrupt(`its body can't be read: ${parsed.because}`);
-  if (`${kind}:${parsed.callback.id}` !== entry.subject) throw corrupt('its body is about another subject');
-  return parsed.callback;
+  const callback = parseRecorded(kind, entry.source, text);
+  if (typeof callback === 'string') throw corrupt(callback);
+  if (`${kind}:${callback.id}` !== entry.subject) throw corrupt('its body is about another subject');
+  return callback;
 }
 
 /** The JSON of the callback: the body, or the content of its envelope. */

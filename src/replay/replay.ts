@@ -1,9 +1,9 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Verdict } from '../callback/callback.ts';
 import { CountersignError, messageOf } from '../errors.ts';
-import type { RecordItem, RecordedEntry } from '../journal/recorded.ts';
+import { type RecordItem, type RecordedEntry, recordedText } from '../journal/recorded.ts';
 import type { Mapping } from './mapping.ts';
-import { type Resent, type SenderOf, expectSendable, resend, sentOf } from './resend.ts';
+import { type Resent, type SenderOf, expectSendable, resend } from './resend.ts';
 import { type Queues, createPace, createQueues } from './schedule.ts';
 
 /** An item of the record with the number of its line. */
@@ -93,7 +93,7 @@ function survey(
     if (!isCallback(item)) continue;
     callbacks++;
     [firstMs, lastMs] = [Math.min(firstMs, item.atMs), Math.max(lastMs, item.atMs)];
-    const sent = sentOf(item);
+    const sent = recordedText(item);
     if (typeof sent === 'string') continue;
     const what = `${item.source} ${sent.kind} ${sent.scheme}`;
     if (checked.has(what)) continue;
@@ -124,7 +124,7 @@ async function send(run: Run, item: RecordedEntry, line: number): Promise<void> 
   const { queues, comparison, senderOf, mapping, clock, elapsed, post } = run;
   const { source, id, atMs, subject, verdict, code } = item;
   const place = { line, source, id, atMs, subject };
-  const sent = sentOf(item);
+  const sent = recordedText(item);
   const resent =
     typeof sent === 'string' ? sent : resend(source, sent, { senderOf, mapping, nowMs: clock() });
   if (typeof resent === 'string') return comparison.failed({ ...place, because: resent });

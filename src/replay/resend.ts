@@ -1,9 +1,8 @@
-import { z } from 'zod';
 import type { AnswerFormat } from '../callback/answer.ts';
-import { KINDS } from '../callback/callback.ts';
+import type { Kind } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
 import type { Signer } from '../signature/scheme.ts';
-import type { RecordedEntry } from '../journal/recorded.ts';
+import type { RecordedText } from '../journal/recorded.ts';
 import { type Members, membersJson, readMembers, stringMember, withoutMembers } from '../values/members.ts';
 import type { Mapping } from './mapping.ts';
 
@@ -18,33 +17,15 @@ export interface Resent {
   readonly answer: AnswerFormat;
 }
 
-const sentShape = z.object({
-  kind: z.enum(KINDS),
-  /** Empty for a co-signer, whose callbacks are not signed. */
-  scheme: z.string().default(''),
-  body: z.string(),
-  plaintext: z.string().optional(),
-});
-
-export type Sent = z.output<typeof sentShape>;
-
-/** The recorded callback of an entry, or a sentence that says why it can't be read. */
-export function sentOf({ detail }: Pick<RecordedEntry, 'detail'>): Sent | string {
-  const read = sentShape.safeParse(detail);
-  return read.success
-    ? read.data
-    : `its detail has no readable callback: ${read.error.issues[0]?.path.join('.')}`;
-}
-
 /** Throws USAGE if the instance has no such source, or the source does not take such a callback. */
-export function expectSendable(source: string, { kind, scheme }: Sent, senderOf: SenderOf): void {
+export function expectSendable(source: string, { kind, scheme }: RecordedText, senderOf: SenderOf): void {
   const sender = senderOf(source);
-  if (sender.callback === 'payment' && kind === 'payment') sender.signer(scheme);
+  if (sender.callback === 'payment' && kind === 'payment') sender.signer(scheme ?? '');
   else if (sender.callback === 'cosigner' && kind !== 'payment') sender.path(kind);
   else throw new CountersignError('USAGE', mismatch(kind, sender));
 }
 
-function mismatch(kind: Sent['kind'], { callback, name }: SourceSender): string {
+function mismatch(kind: Kind, { callback, name }: SourceSender): string {
   const accepted = callback === 'payment' ? 'payments' : 'callbacks of a co-signer';
   return `the record has a ${kind}, but the source ${name} takes only ${accepted}`;
 }
@@ -55,7 +36,7 @@ function mismatch(kind: Sent['kind'], { callback, name }: SourceSender): string 
  */
 export function resend(
   source: string,
-  sent: Sent,
+  sent: RecordedText,
   {
     senderOf,
     mapping,
@@ -63,7 +44,7 @@ export function resend(
   }: { readonly senderOf: SenderOf; readonly mapping: Mapping; readonly nowMs: number },
 ): Resent | string {
   const sender = senderOf(source);
-  const decoded = readMembers(sent.plaintext ?? sent.body);
+  const decoded = readMembers(sent.body);
   if (!decoded.ok) return `its body can't be read: ${decoded.because}`;
   const members = mapping.members(decoded.members);
   const { answer, name } = sender;
@@ -71,7 +52,7 @@ export function resend(
   const queue = `${name} ${sent.kind}:${id}`;
   if (sender.callback === 'payment') {
     if (sent.kind !== 'payment') return mismatch(sent.kind, sender);
-    const body = sender.signer(sent.scheme).sign(paymentMembers(members, sender, nowMs), nowMs);
+    const body = sender.signer(sent.scheme ?? '').sign(paymentMembers(members, sender, nowMs), nowMs);
     return { path: sender.path, headers: {}, body, queue, answer };
   }
   if (sent.kind === 'payment') return mismatch(sent.kind, sender);

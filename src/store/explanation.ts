@@ -1,13 +1,49 @@
-import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
-import { callbackKinds } from '../callback/kinds.ts';
+import { KINDS } from '../callback/callback.ts';
+import { parseRecorded } from '../callback/kinds.ts';
 import { messageOf } from '../errors.ts';
+import { compileRelease } from '../policy/compile.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Facts, NO_PRICES, factsAt } from '../policy/facts.ts';
 import { proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
-import { readMembers } from '../values/members.ts';
 import { VERSION } from '../values/version.ts';
 import { type Kept, digestOf, readKept } from './kept-decision.ts';
+import type { JournalEntry } from './store.ts';
+
+/** Revisions that are kept compiled. Consecutive entries mostly have the same one. */
+const COMPILED_MAX = 8;
+
+/** Explains kept decisions. `document` reads that of a revision. */
+export function createExplainer(
+  document: (revision: string) => Promise<string | undefined>,
+): (entry: JournalEntry) => Promise<JournalEntry> {
+  const compiled = new Map<string, Promise<Release | string | undefined>>();
+
+  function releaseOf(revision: string): Promise<Release | string | undefined> {
+    const known = compiled.get(revision);
+    if (known !== undefined) return known;
+    const [oldest] = compiled.keys();
+    if (oldest !== undefined && compiled.size >= COMPILED_MAX) compiled.delete(oldest);
+    const release = read(revision);
+    compiled.set(revision, release);
+    release.catch(() => compiled.delete(revision));
+    return release;
+  }
+
+  async function read(revision: string): Promise<Release | string | undefined> {
+    if (revision === '') return undefined;
+    const text = await document(revision);
+    if (text === undefined) return `the store no longer has the revision ${revision}`;
+    const result = compileRelease(text);
+    if (!result.ok) return `this version can't compile the revision ${revision}`;
+    const { release } = result;
+    return release.revision === revision
+      ? release
+      : `the document stored as revision ${revision} is that of ${release.revision}`;
+  }
+
+  return async (entry) => ({ ...entry, detail: explainedDetail(entry, await releaseOf(entry.revision)) });
+}
 
 /** An entry of the journal, as far as its decision is explained by it. */
 export interface KeptEntry {
@@ -31,7 +67,7 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   const arrival = { requestId, address, by, scheme };
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
   const callback =
-    kind === undefined ? 'its subject has no kind' : callbackOf(entry, kind, plaintext ?? body);
+    kind === undefined ? 'its subject has no kind' : parseRecorded(kind, entry.source, plaintext ?? body);
   const unexplained = (because: string): string => {
     const note = unexplainedNote(kept, because);
     return JSON.stringify({ ...arrival, kind, body, plaintext, answers, group, kept: entry.detail, note });
@@ -67,16 +103,6 @@ function factsOf({ evaluatedAtMs, scheme, group, prices, answers = {} }: Kept): 
     prices: prices === undefined ? NO_PRICES : { version: prices.version, prices: new Map(prices.used) },
     answers: new Map(Object.entries(answers)),
   });
-}
-
-/** The callback, decoded and parsed as when it arrived, or why this version can't. */
-function callbackOf({ source }: KeptEntry, kind: Kind, text: string): Callback | string {
-  const decoded = readMembers(text);
-  // The bounds of then don't matter: the callback was within them.
-  const callback = decoded.ok
-    ? callbackKinds[kind].parse(decoded.members, source, { outputs: Infinity })
-    : decoded;
-  return callback.ok ? callback.callback : `its body can't be read: ${callback.because}`;
 }
 
 function differenceNote({ program }: Kept): string {

@@ -675,7 +675,7 @@ export interface JournalEntry {
   readonly revision: string;
   readonly of: string;
   readonly claims: readonly ClaimResult[];
-  /** The text that was given, byte for byte; that of a kept decision with its proposal: see explained.ts. */
+  /** The text that was given, byte for byte; that of a kept decision with its proposal: see kept-decision.ts. */
   readonly detail: string;
 }
 

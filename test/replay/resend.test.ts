@@ -1,14 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { plainAnswer } from '../../src/callback/answer.ts';
+import { type RecordedText, recordedText } from '../../src/journal/recorded.ts';
 import { createMapping } from '../../src/replay/mapping.ts';
-import {
-  type CosignerSender,
-  type PaymentSender,
-  type Sent,
-  expectSendable,
-  resend,
-  sentOf,
-} from '../../src/replay/resend.ts';
+import { type CosignerSender, type PaymentSender, expectSendable, resend } from '../../src/replay/resend.ts';
 import { compileSigner } from '../../src/signature/schemes.ts';
 
 const NOW_MS = 1_790_000_000_123;
@@ -40,7 +34,7 @@ const mappingOf = (table: Table = {}, prefix = '') =>
   });
 
 function again(
-  sent: Partial<Sent>,
+  sent: Partial<RecordedText>,
   mapping = mappingOf(),
 ): { readonly body: string; readonly queue: string } {
   const { kind = 'payment' } = sent;
@@ -76,9 +70,15 @@ describe('a payment that is sent again', () => {
 
   it('is rebuilt from what an envelope held', () => {
     const plaintext = '{"appOrderId":"A-1","orderAmount":"7"}';
-    expect(unsigned(again({ body: '{"app_id":"live","data":"","sign":""}', plaintext }).body)).toBe(
-      '{"appOrderId":"A-1","orderAmount":"7","appKey":"staging"}',
-    );
+    const detail = {
+      kind: 'payment',
+      scheme: 'md5',
+      body: '{"app_id":"live","data":"","sign":""}',
+      plaintext,
+    };
+    const recorded = recordedText({ detail });
+    if (typeof recorded === 'string') throw new Error(recorded);
+    expect(unsigned(again(recorded).body)).toBe('{"appOrderId":"A-1","orderAmount":"7","appKey":"staging"}');
   });
 });
 
@@ -139,7 +139,7 @@ describe('what can’t be sent again', () => {
     ['no body', { kind: 'payment', scheme: 'md5' }],
     ['another kind', { kind: 'refund', body: '{}' }],
   ])('is told by its entry: %s', (_, detail) => {
-    expect(sentOf({ detail })).toContain('no readable callback');
+    expect(recordedText({ detail })).toContain("its detail can't be read");
   });
 
   it('is a body that the decoder would refuse', () => {
@@ -154,7 +154,7 @@ describe('what can’t be sent again', () => {
     ['shop', 'transfer', 'takes only payments'],
     ['vault', 'payment', 'takes only callbacks of a co-signer'],
   ] as const)('is, to %s, a %s', (source, kind, said) => {
-    const sent: Sent = { kind, scheme: 'md5', body: '{}' };
+    const sent: RecordedText = { kind, scheme: 'md5', body: '{}' };
     expect(() => expectSendable(source, sent, senderOf)).toThrow(said);
     expect(resend(source, sent, { senderOf, mapping: mappingOf(), nowMs: NOW_MS })).toContain(said);
   });

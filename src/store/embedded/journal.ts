@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ClaimResult } from '../../claims/claims.ts';
 import { readResults, storedResults } from '../../claims/stored.ts';
 import { CountersignError } from '../../errors.ts';
-import { assertJournalQuery } from '../journal-query.ts';
+import { assertJournalQuery } from '../arguments.ts';
 import { JOURNAL_TYPES, type JournalEntry, type JournalQuery, type JournalRecord } from '../store.ts';
 import { type Row, integer, text } from './rows.ts';
 

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { ListClaim } from '../../claims/list.ts';
-import { missingList } from '../not-found.ts';
+import { missingList } from '../arguments.ts';
 import type { ListChange, ListEntry, ListSummary } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';

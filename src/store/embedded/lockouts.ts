@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { RefusalsClaim, RefusalsResult } from '../../claims/refusals.ts';
-import { missingLockout } from '../not-found.ts';
+import { missingLockout } from '../arguments.ts';
 import type { Lockout, Lockouts } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';

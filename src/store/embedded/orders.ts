@@ -1,8 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import { missingOrder } from '../not-found.ts';
-import { assertAnnouncement } from '../order-announcement.ts';
+import { assertAnnouncement, missingOrder } from '../arguments.ts';
 import type { Order, OrderAnnouncement, Orders } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import type { PriceTable } from '../../policy/facts.ts';
-import { assertPriceChange, assertPriceQuery } from '../price-change.ts';
+import { assertPriceChange, assertPriceQuery } from '../arguments.ts';
 import type { PriceChange, PriceHistoryEntry, Prices } from '../store.ts';
 import { type Row, amount, integer, text } from './rows.ts';
 

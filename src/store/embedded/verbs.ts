@@ -3,7 +3,7 @@ import { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import { type ClockBounds, type ClockReading, type ClockState, clockStateOf } from '../clock-state.ts';
 import type { Elapsed } from '../elapsed.ts';
-import { explained } from '../explained.ts';
+import { explained } from '../kept-decision.ts';
 import { notificationStepOf, settleStepOf } from '../settle-step.ts';
 import type { Store, SubjectState } from '../store.ts';
 import {

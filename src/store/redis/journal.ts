@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { assertJournalQuery } from '../journal-query.ts';
+import { assertJournalQuery } from '../arguments.ts';
 import {
   JOURNAL_TYPES,
   type Journal,

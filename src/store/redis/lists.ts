@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
 import { clockJumped } from '../clock-state.ts';
-import { missingList } from '../not-found.ts';
+import { missingList } from '../arguments.ts';
 import type { ListChange, ListEntry, ListSummary, Lists } from '../store.ts';
 import { type RedisParts, journalArguments } from './parts.ts';
 import { count, digits, parseReply, pairs, readHash, text, texts } from './reply.ts';

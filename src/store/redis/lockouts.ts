@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { missingLockout } from '../not-found.ts';
+import { missingLockout } from '../arguments.ts';
 import type { Lockout, Lockouts } from '../store.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
 import { digits, parseReply, text, texts } from './reply.ts';

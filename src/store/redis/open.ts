@@ -3,7 +3,7 @@ import type { Clock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
 import { DEFAULT_RETENTION, type Retention } from '../retention.ts';
-import { explained } from '../explained.ts';
+import { explained } from '../kept-decision.ts';
 import type { Store, StoreHealth } from '../store.ts';
 import {
   type Connection,

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { missingOrder } from '../not-found.ts';
-import { assertAnnouncement } from '../order-announcement.ts';
+import { assertAnnouncement, missingOrder } from '../arguments.ts';
 import type { Order, OrderAnnouncement, Orders } from '../store.ts';
 import { type RedisParts, clockArgument, journalArguments } from './parts.ts';
 import { digits, parseReply, pairs, text } from './reply.ts';

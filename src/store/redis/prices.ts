@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Price, PriceTable } from '../../policy/facts.ts';
-import { assertPriceChange, assertPriceQuery } from '../price-change.ts';
+import { assertPriceChange, assertPriceQuery } from '../arguments.ts';
 import type { PriceChange, PriceHistoryEntry, Prices } from '../store.ts';
 import type { LossDetection } from './data-loss.ts';
 import { inForce } from './in-force.ts';

@@ -312,7 +312,7 @@ describe('replay to what does not answer as it should', () => {
     writeFileSync(bare, `${first.replace('"body":', '"bodi":')}\n`);
     const { code, out } = await placeIn(there.service.folder).run('replay', bare, '--to', there.service.url);
     expect(code).toBe(1);
-    expect(out).toContain('its detail has no readable callback: body');
+    expect(out).toContain("its detail can't be read: body has a wrong form");
   });
 });
 
