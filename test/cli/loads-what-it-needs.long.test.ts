@@ -10,7 +10,7 @@ const PRELOADED = fileURLToPath(new URL('loaded-modules.ts', import.meta.url));
 
 interface Started {
   readonly service: ServiceProcess;
-  /** The files loaded so far, from `src/` or `node_modules/` on. */
+  /** The files loaded so far, from `src/`, `packages/` or `node_modules/` on. */
   readonly loaded: () => readonly string[];
 }
 
@@ -27,7 +27,7 @@ async function start(redis?: string): Promise<Started> {
   const loaded = (): readonly string[] =>
     readFileSync(file, 'utf8')
       .split('\n')
-      .flatMap((url) => /\/((?:src|node_modules)\/.*)$/.exec(url)?.[1] ?? []);
+      .flatMap((url) => /\/((?:src|packages|node_modules)\/.*)$/.exec(url)?.[1] ?? []);
   return { service, loaded };
 }
 
@@ -52,7 +52,7 @@ const EMBEDDED = /^src\/store\/embedded\//;
 const REDIS = /^src\/store\/redis\/open\.ts$|^node_modules\/ioredis\//;
 /** What only other commands need, and what a package has for other uses than ours. */
 const OTHERS =
-  /^src\/(?:archive|rehearsal|replay|sandbox)\/|^src\/console\/pages|^src\/cli\/(?:doctor|policy|list|send|decisions|journal|orders|prices|sandbox)|^node_modules\/viem\/_esm\/chains\//;
+  /^packages\/|^src\/(?:archive|rehearsal|replay|sandbox)\/|^src\/console\/pages|^src\/cli\/(?:doctor|policy|list|send|decisions|journal|orders|prices|sandbox)|^node_modules\/viem\/_esm\/chains\//;
 
 describe.each([
   ['the embedded store', false, EMBEDDED, REDIS],
