@@ -51,6 +51,11 @@ export class CountersignError extends Error {
   }
 }
 
+/** The error of a call that is wrong. The message also says what to write instead. */
+export function usageError(message: string, data: Readonly<Record<string, unknown>> = {}): CountersignError {
+  return new CountersignError('USAGE', message, data);
+}
+
 /** The codes of callbacks that were answered FAILURE without a decision. */
 export type FailureCode =
   // decode: syntax and bounds

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import type { Session } from './session.ts';
 
 /** 0: done. 1: the answer is no. 2: the call was wrong, or it failed. */
@@ -45,8 +45,7 @@ export function messageOption(command: Command): Command {
 export function requiredMessage(call: Call): string {
   const message = call.option('message')?.trim() ?? '';
   if (message !== '') return message;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     '--message is missing or empty. Write the reason for this change, for readers of the history',
   );
 }

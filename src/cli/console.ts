@@ -3,12 +3,12 @@ import { ROLES, type Role } from '../console/page.ts';
 import { createInvitations } from '../console/sign-in/invitations.ts';
 import { INVITATION_MAX_MS, type Member, createPeople, newMember } from '../console/sign-in/people.ts';
 import { createSessions } from '../console/sign-in/sessions.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { batchWrites, createLog } from '../observe/log.ts';
 import { durationMs } from '../policy/rules/parameter.ts';
 import { originOf } from '../settings/console.ts';
 import type { Call, CommandRow } from './command.ts';
-import { columns, counted, isoTime, printable } from './print.ts';
+import { counted, isoTime, printable, table } from './print.ts';
 import type { Session } from './session.ts';
 
 export const consoleServe: CommandRow = {
@@ -58,7 +58,7 @@ export const consoleInvite: CommandRow = {
     const { people, invitations } = await openPeople(session);
     const member = await people.find(name);
     if (member === undefined && roles.length === 0) {
-      throw new CountersignError('USAGE', `${name} is new. Give --role: ${ROLES.join(', ')}`);
+      throw usageError(`${name} is new. Give --role: ${ROLES.join(', ')}`);
     }
     const token = await invitations.create({ name, roles, keepMs });
     const link = `${origin}/console/invite/${token}`;
@@ -88,9 +88,7 @@ export const consolePeople: CommandRow = {
       member.lastSignInMs === 0 ? 'never signed in' : `signed in ${isoTime(member.lastSignInMs)}`,
     ]);
     session.print(
-      rows.length === 0
-        ? 'Nobody has a passkey. Invite somebody with `countersign console invite`.'
-        : columns(rows),
+      table(rows, 'Nobody has a passkey. Invite somebody with `countersign console invite`.'),
       members.map(memberJson),
     );
     return 0;
@@ -145,8 +143,7 @@ export const consoleSignOut: CommandRow = {
 function passkeySettings(session: Session): { readonly origin: string } {
   const passkeys = session.settings().console?.passkeys;
   if (passkeys !== undefined) return { origin: originOf(passkeys) };
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `${session.settingsFile} has no console.passkeys, so nobody can use an invitation. Set its host`,
   );
 }
@@ -157,7 +154,7 @@ function rolesOf(call: Call): readonly Role[] {
   return written.split(',').map((text) => {
     const role = ROLES.find((each) => each === text.trim());
     if (role !== undefined) return role;
-    throw new CountersignError('USAGE', `--role ${text} is not a role. Give one of ${ROLES.join(', ')}`);
+    throw usageError(`--role ${text} is not a role. Give one of ${ROLES.join(', ')}`);
   });
 }
 
@@ -165,10 +162,7 @@ function keepOf(call: Call): number {
   const written = call.option('expires') ?? '';
   const keepMs = durationMs(written);
   if (keepMs !== undefined && keepMs > 0 && keepMs <= INVITATION_MAX_MS) return keepMs;
-  throw new CountersignError(
-    'USAGE',
-    `--expires ${written} is not valid. Write a duration such as 24h, at most 30d`,
-  );
+  throw usageError(`--expires ${written} is not valid. Write a duration such as 24h, at most 30d`);
 }
 
 async function openPeople(session: Session) {

@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { lossesIn } from '../store/freezes.ts';
 import type { Control, Freeze } from '../store/store.ts';
 import { type Call, type CommandRow, byOption } from './command.ts';
@@ -92,20 +92,18 @@ function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   const named = call.arguments;
   for (const id of named) {
     if (!ID.test(id)) {
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `${JSON.stringify(id)} is not the id of a freeze, such as f7. \`countersign doctor\` lists the ids`,
       );
     }
   }
   if (call.flag('all')) {
-    if (named.length > 0) throw new CountersignError('USAGE', 'ids and --all were given. Give one of them');
+    if (named.length > 0) throw usageError('ids and --all were given. Give one of them');
     return [...operatorFreezes.map(({ id }) => id), ...acknowledged];
   }
   if (named.length > 0 || call.flag('acknowledgeLoss')) return [...named, ...acknowledged];
   if (operatorFreezes.length > 1) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `there are ${operatorFreezes.length} freezes. Nothing was lifted. Give ids, or --all:\n` +
         formatFreezes(operatorFreezes),
     );

@@ -3,7 +3,7 @@ import { releaseInForce } from '../release/stored.ts';
 import { type LimitUse, type LimitsInUse, limitsInUse, percentOf } from '../simulation/limits.ts';
 import { formatAmount } from '../values/amount.ts';
 import type { CommandRow } from './command.ts';
-import { pairs } from './decisions/show.ts';
+import { pairs } from './decisions/entry.ts';
 import { columns, counted, isoTime, printable } from './print.ts';
 import { chosenSources, sourceOption } from './sources.ts';
 

@@ -1,9 +1,9 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { isHeldBy } from '../release/diff-text.ts';
 import { releaseInForce } from '../release/stored.ts';
 import type { Lockout, Store } from '../store/store.ts';
 import { type CommandRow, byOption, messageOption, requiredMessage } from './command.ts';
-import { columns, isoTime, printable } from './print.ts';
+import { isoTime, printable, table } from './print.ts';
 import { chosenSources, sourceOption } from './sources.ts';
 
 export const lockoutList: CommandRow = {
@@ -24,7 +24,7 @@ export const lockoutList: CommandRow = {
       lockout.id,
       `${lockoutText(lockout)}${holds ? '' : '; no rule in force looks at it, so it refuses nothing'}`,
     ]);
-    session.print(rows.length === 0 ? 'Nobody is locked out.' : columns(rows), all.map(lockoutJson));
+    session.print(table(rows, 'Nobody is locked out.'), all.map(lockoutJson));
     return 0;
   },
 };
@@ -71,7 +71,7 @@ async function sourceWith(id: string, store: Store, sources: readonly string[]):
         'NOT_FOUND',
         `there is no lock-out ${id}. \`countersign lockout list\` lists those that stand`,
       )
-    : new CountersignError('USAGE', `${id} is locked out in several sources. Give --source: ${names}`);
+    : usageError(`${id} is locked out in several sources. Give --source: ${names}`);
 }
 
 /** `userId 7: since …, after 3 refusals, until … (policy payments)`. */

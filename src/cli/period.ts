@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import type { Call } from './command.ts';
 
 const MINUTE_MS = 60_000;
@@ -10,7 +10,7 @@ const UNITS_MS = new Map([
   ['h', HOUR_MS],
   ['d', 24 * HOUR_MS],
 ]);
-const BEFORE_NOW = /^(\d{1,6})([smhd])$/;
+const DURATION = /^(\d{1,6})([smhd])$/;
 const INSTANT =
   /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d)(?::(\d\d)(?:\.(\d{3}))?)?(?:Z|([+-])([01]\d):([0-5]\d))?)?$/;
 
@@ -20,16 +20,21 @@ const INSTANT =
  * exist.
  */
 export function readTime(option: string, text: string, nowMs: number): number {
-  const [, count, unit = ''] = BEFORE_NOW.exec(text) ?? [];
-  const unitMs = UNITS_MS.get(unit);
-  if (unitMs !== undefined) return nowMs - Number(count) * unitMs;
+  const beforeMs = durationOf(text);
+  if (beforeMs !== undefined) return nowMs - beforeMs;
   const atMs = instantOf(text);
   if (atMs !== undefined) return atMs;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `--${option} ${text} is not a time. Write a duration before now, such as 30s, 15m, 2h or 7d, ` +
       'or a time such as 2025-03-01 or 2025-03-01T10:00:00Z',
   );
+}
+
+/** A duration such as 15m, 24h or 7d in milliseconds. Undefined for any other text. */
+export function durationOf(text: string): number | undefined {
+  const [, count, unit = ''] = DURATION.exec(text) ?? [];
+  const unitMs = UNITS_MS.get(unit);
+  return unitMs && Number(count) * unitMs;
 }
 
 function instantOf(text: string): number | undefined {
@@ -58,5 +63,5 @@ export function periodOf(call: Call, nowMs: number): { readonly fromMs?: number;
     ...(until === undefined ? {} : { untilMs: readTime('until', until, nowMs) }),
   };
   if ((period.fromMs ?? 0) <= (period.untilMs ?? Infinity)) return period;
-  throw new CountersignError('USAGE', `--since ${since} is after --until ${until}. Swap them`);
+  throw usageError(`--since ${since} is after --until ${until}. Swap them`);
 }

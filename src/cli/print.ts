@@ -1,4 +1,11 @@
+import { columns } from '../values/text.ts';
+
 export { columns, counted, isoTime, printable, printableLines } from '../values/text.ts';
+
+/** Rows with aligned columns, or what to say if there are none. */
+export function table(rows: readonly (readonly string[])[], whenEmpty: string): string {
+  return rows.length === 0 ? whenEmpty : columns(rows);
+}
 
 const WIDTH = 30;
 

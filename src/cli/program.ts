@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { printableJson } from '../values/printable.ts';
 import { type Call, type CommandRow, type ExitCode, optionName } from './command.ts';
 import { commandsFor } from './commands.ts';
@@ -124,8 +124,7 @@ function callOf(command: Command, options: Readonly<Record<string, unknown>>): C
       if (text === undefined) return undefined;
       const number = /^\d{1,15}$/.test(text) ? Number(text) : -1;
       if (number >= least && number <= most) return number;
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `${optionName(name)} ${text} is not valid. Give a whole number from ${least} to ${most}`,
       );
     },

@@ -2,14 +2,13 @@ import { readFileSync } from 'node:fs';
 import type { Kind } from '../callback/callback.ts';
 import { simulatorOf } from '../start/plugins.ts';
 import { readPem } from '../settings/secrets.ts';
-import { CountersignError, messageOf } from '../errors.ts';
+import { messageOf, usageError } from '../errors.ts';
 import { createPlugins } from '../plugins/plugins.ts';
 import { createFollower } from '../release/follow.ts';
 import { type RecordedBody, recordedBody } from '../simulation/record-file.ts';
 import type { LiveSimulation } from '../simulation/simulate-live.ts';
 import type { Call, CommandRow, ExitCode } from './command.ts';
-import { otherwiseLine, rulesText } from './decisions/explain.ts';
-import { movementLines } from './decisions/transaction.ts';
+import { movementLines, otherwiseLine, rulesText } from './decisions/entry.ts';
 import { printable } from './print.ts';
 import type { Session } from './session.ts';
 import { sourceFor } from './sources.ts';
@@ -91,7 +90,7 @@ async function givenCallback(
   const members = written.map((pair): [string, string] => {
     const at = pair.indexOf('=');
     if (at > 0) return [pair.slice(0, at), pair.slice(at + 1)];
-    throw new CountersignError('USAGE', `${pair} is not a member. Write NAME=VALUE, such as amount=100`);
+    throw usageError(`${pair} is not a member. Write NAME=VALUE, such as amount=100`);
   });
   const text = isFile ? await textOf(session, first) : '';
   const recorded = recordedBody(text);
@@ -100,7 +99,7 @@ async function givenCallback(
   }
   const { source, id } = recorded;
   const fix = `Run \`simulate ${recorded.kind}\``;
-  throw new CountersignError('USAGE', `the entry ${source}/${id} is about a ${recorded.kind}. ${fix}`);
+  throw usageError(`the entry ${source}/${id} is about a ${recorded.kind}. ${fix}`);
 }
 
 async function textOf(session: Session, file: string): Promise<string> {
@@ -108,8 +107,7 @@ async function textOf(session: Session, file: string): Promise<string> {
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `${file} can't be read: ${messageOf(thrown)}. Name a file with a callback, or write members as NAME=VALUE`,
     );
   }

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import type { SourceSettings } from '../settings/schema.ts';
 import { closestMatch } from '../values/closest-match.ts';
 import type { Call } from './command.ts';
-import type { SourceOf } from './send/keys.ts';
+import type { SourceOf } from './sender-keys.ts';
 import type { Session } from './session.ts';
 
 /** `--source`, for commands about one source or all of them. */
@@ -11,23 +11,25 @@ export function sourceOption(command: Command): Command {
   return command.option('--source <name>', 'only this source of the settings (default: all)');
 }
 
+/** The sources in the order of the settings. */
+export const sourceNames = (session: Session): readonly string[] =>
+  session.settings().sources.map(({ name }) => name);
+
 /**
  * The source of `--source`, or all sources in the order of the settings. Throws USAGE for an unknown name.
  */
 export function chosenSources(session: Session, call: Call): readonly string[] {
-  const names = session.settings().sources.map(({ name }) => name);
   const wanted = call.option('source');
-  return wanted === undefined ? names : [knownSource(session, wanted)];
+  return wanted === undefined ? sourceNames(session) : [knownSource(session, wanted)];
 }
 
 /** Returns the name. Throws USAGE if no source of the settings has it. */
 export function knownSource(session: Session, wanted: string): string {
-  const names = session.settings().sources.map(({ name }) => name);
+  const names = sourceNames(session);
   if (names.includes(wanted)) return wanted;
   const match = closestMatch(wanted, names);
   const suggestion = match === undefined ? '' : `Did you mean ${match}? `;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `${session.settingsFile} has no source ${wanted}. ${suggestion}Its sources: ${names.join(', ')}`,
   );
 }
@@ -48,5 +50,5 @@ export function sourceFor<K extends SourceSettings['callback']>(
     name === undefined
       ? `source with callback: ${callback}. Add one`
       : `${callback} source ${name}. Its ${callback} sources: ${known}`;
-  throw new CountersignError('USAGE', `${session.settingsFile} has no ${what}`);
+  throw usageError(`${session.settingsFile} has no ${what}`);
 }

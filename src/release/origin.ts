@@ -29,6 +29,12 @@ export interface Origin {
   readonly address: string;
 }
 
+/** `store` has the settings of the store. */
+export const originOf = (
+  { url, prefix }: { readonly url: string; readonly prefix: string },
+  directory: string,
+): Origin => ({ directory, address: `${url} ${prefix}` });
+
 const keyOf = ({ address }: Origin): string => sha256Hex(address).slice(0, 16);
 
 async function notesIn({ directory }: Origin): Promise<Readonly<Record<string, string>>> {

@@ -154,3 +154,12 @@ function unknown(
 ): CountersignError {
   return new CountersignError('REVISION_UNKNOWN', `revision ${revision} ${why}; ${fix}`, { revision });
 }
+
+/** The last push of a revision. Undefined if the history no longer has it. */
+export async function lastPush(
+  store: Pick<Store, 'history'>,
+  revision: string,
+): Promise<HistoryEntry | undefined> {
+  const history = await store.history(HISTORY_MAX);
+  return history.find((push) => push.revision === revision);
+}

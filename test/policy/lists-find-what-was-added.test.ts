@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addedValues, removedValues } from '../../src/cli/list/values.ts';
+import { addedValues, removedValues } from '../../src/cli/list.ts';
 import { CountersignError } from '../../src/errors.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
 import type { Claim } from '../../src/claims/claims.ts';

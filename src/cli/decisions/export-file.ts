@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { CountersignError, messageOf } from '../../errors.ts';
+import { type CountersignError, messageOf, usageError } from '../../errors.ts';
 import { createOrderCheck, isExportEnd, lineBeginning, mayBeginLine } from '../../journal/exported.ts';
 import { type LineFault, linesOf, textOf } from '../../values/lines.ts';
 
@@ -148,5 +148,5 @@ function notExported(path: string, line: number): CountersignError {
 }
 
 function unusable(path: string, what: string): CountersignError {
-  return new CountersignError('USAGE', `--to ${path}: ${what}`, { file: path });
+  return usageError(`--to ${path}: ${what}`, { file: path });
 }

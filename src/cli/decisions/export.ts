@@ -1,15 +1,15 @@
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { PRICES, exportEnd, exportedItem } from '../../journal/exported.ts';
 import { type RecordQuery, readStoreRecord } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { periodOf, periodOptions, readTime } from '../period.ts';
+import { durationOf, periodOf, periodOptions } from '../period.ts';
 import { counted } from '../print.ts';
 import type { Session } from '../session.ts';
 import { chosenSources, sourceOption } from '../sources.ts';
+import { entryId } from './decisions.ts';
 import { type ExportFile, openExportFile } from './export-file.ts';
-import { entryId } from './show.ts';
 
 const DRAIN_EVERY = 100;
 const PROGRESS_EVERY = 1000;
@@ -105,7 +105,7 @@ async function queryOf(
   file: ExportFile | undefined,
 ): Promise<Pick<Export, 'query' | 'endMs'>> {
   const period = periodOf(call, session.clock());
-  const fromMs = startOf(call, period.fromMs, session.clock());
+  const fromMs = startOf(call, period.fromMs);
   // More entries may follow in this millisecond. The next run continues after the last entry of each source.
   const { nowMs } = await store.health();
   const untilMs = Math.min(period.untilMs ?? Infinity, nowMs + 1);
@@ -115,7 +115,7 @@ async function queryOf(
   const after = call.option('after');
   if (file !== undefined) {
     if (after !== undefined) {
-      throw new CountersignError('USAGE', '--to continues where the file ends. Leave --after out');
+      throw usageError('--to continues where the file ends. Leave --after out');
     }
     const { lost, ...continued } = await continueFile(session, store, sources, file, fromMs);
     lost.forEach((source) => endMs.delete(source));
@@ -125,10 +125,7 @@ async function queryOf(
     return { query: { ...base, sources: sources.map((source) => ({ source })) }, endMs };
   const [source, ...others] = sources;
   if (source === undefined || others.length > 0) {
-    throw new CountersignError(
-      'USAGE',
-      `--after names an entry of one source. Add --source with one of ${sources.join(', ')}`,
-    );
+    throw usageError(`--after names an entry of one source. Add --source with one of ${sources.join(', ')}`);
   }
   const { id } = entryId(session, call, after);
   // Changes of prices in the millisecond of the entry may be exported twice, but none is missing. Readers
@@ -139,19 +136,15 @@ async function queryOf(
 }
 
 /** The instant of `--since`, or the time of `--warm-up` before it. */
-function startOf(call: Call, fromMs: number | undefined, nowMs: number): number | undefined {
+function startOf(call: Call, fromMs: number | undefined): number | undefined {
   const warmUp = call.option('warmUp');
   if (warmUp === undefined) return fromMs;
   if (fromMs === undefined) {
-    throw new CountersignError('USAGE', '--warm-up is a time before --since. Give --since as well');
+    throw usageError('--warm-up is a time before --since. Give --since as well');
   }
-  if (!/^\d{1,6}[smhd]$/.test(warmUp)) {
-    throw new CountersignError(
-      'USAGE',
-      `--warm-up ${warmUp} is not a duration. Write one such as 15m, 24h or 7d`,
-    );
-  }
-  return fromMs - (nowMs - readTime('warm-up', warmUp, nowMs));
+  const warmUpMs = durationOf(warmUp);
+  if (warmUpMs !== undefined) return fromMs - warmUpMs;
+  throw usageError(`--warm-up ${warmUp} is not a duration. Write one such as 15m, 24h or 7d`);
 }
 
 /**
@@ -178,8 +171,7 @@ async function continueFile(
           'are in the archive, `countersign journal export` prints them.',
       );
     } else if (entry.atMs !== end.atMs) {
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `the file ends with ${source}/${end.id} at another time than in the journal, so it is of ` +
           'another store. Name another file',
       );

@@ -16,10 +16,10 @@ import type { Settings } from '../../settings/schema.ts';
 import { readPem } from '../../settings/secrets.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
-import { askOps, opsUrl } from '../ops-port.ts';
+import { askOps, opsUrl } from '../health.ts';
 import { connect } from '../platform/connection.ts';
 import { counted, isoTime } from '../print.ts';
-import type { SourceOf } from '../send/keys.ts';
+import type { SourceOf } from '../sender-keys.ts';
 import { type Examined, type Found, fault, guarded, hasFault, ok, warning } from './finding.ts';
 
 // ---- the platform ----

@@ -5,15 +5,14 @@ import { SOURCE } from '../../policy/members.ts';
 import type { CompiledRule, Release } from '../../policy/release.ts';
 import { sizeText } from '../../release/check.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
-import { pushedText, staleFiles, staleText } from '../../release/origin.ts';
+import { originOf, pushedText, staleFiles, staleText } from '../../release/origin.ts';
 import { unmatchedText } from '../../release/lists.ts';
-import { shortRevision, readRevision } from '../../release/push.ts';
+import { lastPush, readRevision, shortRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Control, Store } from '../../store/store.ts';
 import { closestMatch } from '../../values/closest-match.ts';
 import { isoTime } from '../print.ts';
-import { originOf } from '../policy/origin.ts';
 import { type Examined, type Found, attempt, fault, guarded, ok, warning } from './finding.ts';
 
 /**
@@ -39,8 +38,7 @@ async function checkInForce(
   const control = await store.control();
   if (control.revision === '') return [nothingInForce(settings), ...frozenFindings(control)];
   const release = await readRevision(store, control.revision);
-  const history = await store.history(HISTORY_MAX);
-  const push = history.find(({ revision }) => revision === control.revision);
+  const push = await lastPush(store, control.revision);
   const because = `revision ${shortRevision(release.revision)} is in force, ${sizeText(release)}, ${pushedText(push)}`;
   return [
     ...(await filesFinding(settings, store, { files, inForce: release.revision, because })),
@@ -58,7 +56,7 @@ async function filesFinding(
 ): Promise<readonly Found[]> {
   if (files === undefined || files.revision === inForce) return [ok(because)];
   const { directory } = settings.policies;
-  const origin = originOf({ settings: () => settings }, directory);
+  const origin = originOf(settings.store, directory);
   const stale = await staleFiles(store, origin, { release: files, inForce });
   if (stale === undefined) {
     const hint = '`countersign policy diff` shows how, and `countersign policy push` puts them in force';
@@ -201,9 +199,6 @@ async function oldPrices(store: Store, { policies }: Release): Promise<readonly 
       return warning(because, `set a new one ${fix}`);
     });
 }
-
-/** The most pushes that are searched for the one in force. */
-const HISTORY_MAX = 1000;
 
 const enforcing = (rules: readonly CompiledRule[]): readonly CompiledRule[] =>
   rules.filter(({ mode }) => mode === 'enforce');

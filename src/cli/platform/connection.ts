@@ -9,7 +9,7 @@ import {
 import { platformWarning } from '../../settings/platform.ts';
 import type { SecretRef } from '../../values/secret.ts';
 import type { Call } from '../command.ts';
-import type { SourceOf } from '../send/keys.ts';
+import type { SourceOf } from '../sender-keys.ts';
 import type { Session } from '../session.ts';
 import { sourceFor } from '../sources.ts';
 

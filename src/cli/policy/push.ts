@@ -1,26 +1,26 @@
-import { CountersignError } from '../../errors.ts';
-import { unmatchedInStore } from '../../start/policies.ts';
+import { usageError } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';
 import { sizeOf, sizeText } from '../../release/check.ts';
 import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { type UnmatchedValues, unmatchedText } from '../../release/lists.ts';
-import { type Origin, noteOrigin, staleConflict, staleFiles } from '../../release/origin.ts';
-import { conflict, pushRelease, shortRevision } from '../../release/push.ts';
+import { type Origin, noteOrigin, originOf, staleConflict, staleFiles } from '../../release/origin.ts';
+import { conflict, pushRelease, rollback, shortRevision } from '../../release/push.ts';
 import { keptFiles } from '../../release/sources.ts';
-import { readTests } from '../../simulation/test-files.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
+import { readTests } from '../../simulation/test-files.ts';
 import { reportText, summaryText } from '../../simulation/test-text.ts';
+import { unmatchedInStore } from '../../start/policies.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Freeze, Store } from '../../store/store.ts';
-import { type Call, type CommandRow, byOption, requiredMessage } from '../command.ts';
+import { type Call, type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
 import { guarded } from '../doctor/finding.ts';
 import { checkRelease } from '../doctor/policies.ts';
 import { counted, printable } from '../print.ts';
-import type { Session } from '../session.ts';
 import { servicesThatApplied } from '../services.ts';
-import { originOf } from './origin.ts';
-import { reportJson } from './test.ts';
+import type { Session } from '../session.ts';
+import { sourceNames } from '../sources.ts';
+import { reportJson } from './check.ts';
 
 const SKIPPED = ' (tests skipped)';
 const NO_REASON = 'no reason given';
@@ -67,7 +67,7 @@ export const policyPush: CommandRow = {
       ...sizeOf(release),
       tests: report === undefined ? 'skipped' : { passed: report.passed },
     };
-    const origin = originOf(session, directory);
+    const origin = originOf(session.settings().store, directory);
     if (release.revision === before) {
       await noteOrigin(origin, before);
       session.print(`${shortRevision(before)} is already in force. Nothing to push.`, {
@@ -82,7 +82,7 @@ export const policyPush: CommandRow = {
     const lists = await unmatchedInStore(session.settings(), store, release);
     if (lists.length > 0 && !call.flag('skipLists')) return refusedForLists(session, lists);
     for (const list of lists) session.report(`Warning: ${unmatchedText(list)}.`);
-    const sources = session.settings().sources.map(({ name }) => name);
+    const sources = sourceNames(session);
     const diff = await diffFrom(store, { before, release, sources });
     const shown = `${diffOrReason(diff)}\n${testsText(report)}`;
     const expected = await checkedExpectation(call, store, { origin, release, inForce: before });
@@ -158,11 +158,9 @@ async function isConfirmed(session: Session, diff: PushDiff | string): Promise<b
   const what = `may loosen ${names}${more > 0 ? ` and ${counted(more, 'other')}` : ''}`;
   const confirmed = await session.confirm(`The push ${what}. Push?`);
   if (confirmed !== undefined) return confirmed;
-  throw new CountersignError(
-    'USAGE',
-    `the push ${what}. Give the reason with --message, or push without one with --yes`,
-    { loosens },
-  );
+  throw usageError(`the push ${what}. Give the reason with --message, or push without one with --yes`, {
+    loosens,
+  });
 }
 
 async function runPolicyTests(session: Session, release: Release, directory: string): Promise<TestReport> {
@@ -210,3 +208,39 @@ function expectedOf(call: Call, inForce: string): string {
   const wanted = expect.toLowerCase();
   return wanted.length >= 4 && inForce.startsWith(wanted) ? inForce : wanted;
 }
+
+export const policyRollback: CommandRow = {
+  path: 'policy rollback',
+  summary: 'Put an earlier revision in force again, and show what that changed.',
+  example:
+    'policy rollback previous --message "the new limit refuses too much"\n' +
+    'policy rollback 3f9a1c04d2b7 --message "as before the trial"',
+  define: (command) =>
+    messageOption(
+      byOption(
+        command.argument('<revision>', 'the revision, a beginning that only one revision has, or `previous`'),
+      ),
+    ),
+  async run(session, call) {
+    const message = requiredMessage(call);
+    const [revision = ''] = call.arguments;
+    const store = await session.store();
+    const { control, before, release } = await rollback(store, { revision, by: session.by, message });
+    for (const list of await unmatchedInStore(session.settings(), store, release)) {
+      session.report(`Warning: ${unmatchedText(list)}.`);
+    }
+    const sources = sourceNames(session);
+    const diff = await diffFrom(store, { before, release, sources });
+    session.print(
+      `${diffOrReason(diff)}\nIn force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`,
+      {
+        before,
+        revision: control.revision,
+        sequence: control.sequence,
+        diff,
+        services: await servicesThatApplied(session, control),
+      },
+    );
+    return 0;
+  },
+};

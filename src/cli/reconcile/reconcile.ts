@@ -1,19 +1,38 @@
+import type { Command } from 'commander';
 import { createPlatform } from '../../../packages/platform/index.ts';
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { openBillFile } from '../../reconcile/bill-file.ts';
 import type { Bill } from '../../reconcile/bill.ts';
+import { closeException } from '../../reconcile/close.ts';
 import { type Day, readDay } from '../../reconcile/day.ts';
 import { type Entries, fileEntries, storeEntries } from '../../reconcile/entries.ts';
+import { readRecords } from '../../reconcile/records.ts';
 import { type RunParts, runDay, runNextDay } from '../../reconcile/run.ts';
-import { type Call, type CommandRow, type ExitCode, byOption, optionName } from '../command.ts';
-import { readTime } from '../period.ts';
+import { type State, stateOf } from '../../reconcile/state.ts';
+import {
+  type Call,
+  type CommandRow,
+  type ExitCode,
+  byOption,
+  messageOption,
+  optionName,
+  requiredMessage,
+} from '../command.ts';
+import { durationOf } from '../period.ts';
 import { connect, reportWeakPlatform } from '../platform/connection.ts';
-import { isoTime } from '../print.ts';
+import { columns, counted, isoTime } from '../print.ts';
 import type { Session } from '../session.ts';
-import { chosenSources, sourceFor, sourceOption } from '../sources.ts';
-import { directoryOf, directoryOption, required } from './directory.ts';
+import { chosenSources, sourceFor, sourceNames, sourceOption } from '../sources.ts';
 import { platformBill } from './platform-bill.ts';
-import { isSettled, runJson, runSummary, runText } from './text.ts';
+import {
+  coinTable,
+  exceptionRow,
+  isSettled,
+  runJson,
+  runSummary,
+  runText,
+  unexplainedCoins,
+} from './text.ts';
 
 const COUNT_MAX = 999_999_999;
 const MINUTE_MS = 60_000;
@@ -88,7 +107,7 @@ day must be repeated.`,
 async function reconcileThrough(session: Session, call: Call, directory: string): Promise<ExitCode> {
   for (const option of ['day', 'bill', 'billCount']) {
     if (call.option(option) === undefined) continue;
-    throw new CountersignError('USAGE', `${optionName(option)} is about one day. Give it without --through`);
+    throw usageError(`${optionName(option)} is about one day. Give it without --through`);
   }
   const { zone, firstDay } = session.settings().reconcile;
   const through = readDay(call.option('through') ?? '', call.option('zone') ?? zone).date;
@@ -128,9 +147,9 @@ async function partsOf(
 function settleOf(session: Session, call: Call): number {
   const written = call.option('settle');
   if (written === undefined) return session.settings().reconcile.settleMinutes * MINUTE_MS;
-  const settleMs = /^\d{1,6}[smhd]$/.test(written) ? -readTime('settle', written, 0) : -1;
+  const settleMs = durationOf(written) ?? 0;
   if (settleMs >= MINUTE_MS && settleMs <= SETTLE_MAX_MS) return settleMs;
-  throw new CountersignError('USAGE', `--settle ${written} is not valid. Write a duration from 1m to 24h`);
+  throw usageError(`--settle ${written} is not valid. Write a duration from 1m to 24h`);
 }
 
 async function entriesOf(
@@ -141,8 +160,7 @@ async function entriesOf(
 ): Promise<{ readonly entries: Entries; readonly warnings: readonly string[] }> {
   const file = call.option('decisions');
   if (file !== undefined) {
-    const known = session.settings().sources.map(({ name }) => name);
-    return { entries: fileEntries(file, sources, known), warnings: [] };
+    return { entries: fileEntries(file, sources, sourceNames(session)), warnings: [] };
   }
   const store = await session.store('background');
   const warnings: string[] = [];
@@ -173,8 +191,7 @@ function billsOf(
   const files = billFiles(call.option('bill'), payments);
   const missing = payments.filter((source) => !files.has(source));
   if (missing.length > 0 && settings.platform.url === undefined) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the bill of ${missing.join(', ')} is missing. ` +
         'Write platform.url in the settings to read it from the platform, or give --bill ' +
         `${payments.length === 1 ? 'FILE' : payments.map((source) => `${source}=FILE`).join(',')}, or ` +
@@ -183,10 +200,7 @@ function billsOf(
   }
   const count = call.count('billCount', { least: 0, most: COUNT_MAX });
   if (count !== undefined && files.size !== 1) {
-    throw new CountersignError(
-      'USAGE',
-      '--bill-count is about one file. Give one, or end each with its count',
-    );
+    throw usageError('--bill-count is about one file. Give one, or end each with its count');
   }
   return new Map(
     payments.map((source) => {
@@ -208,8 +222,7 @@ function billFiles(written: string | undefined, payments: readonly string[]): Re
     const [source = '', ...rest] = part.split('=');
     const file = rest.join('=');
     if (!payments.includes(source) || file === '' || files.has(source)) {
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `--bill ${part} does not name a payment source and its file once. Write SOURCE=FILE for each of ` +
           (payments.join(', ') || 'the payment sources; this call has none'),
       );
@@ -217,4 +230,102 @@ function billFiles(written: string | undefined, payments: readonly string[]): Re
     files.set(source, file);
   }
   return files;
+}
+
+const LIMIT = 50;
+const LIMIT_MOST = 1_000_000;
+
+export const reconcileShow: CommandRow = {
+  path: 'reconcile show',
+  summary: 'Show the last run of a reconciliation and the open exceptions of all days. Reads no store.',
+  example: 'reconcile show --directory /var/lib/countersign/reconciliation',
+  define: (command) =>
+    directoryOption(command).option('--limit <number>', `at most this many exceptions (default: ${LIMIT})`),
+  async run(session, call) {
+    const limit = call.count('limit', { least: 0, most: LIMIT_MOST }) ?? LIMIT;
+    const state = stateOf(readRecords(directoryOf(session, call)));
+    session.print(stateText(state, limit), stateJson(state, limit));
+    return state.open.length === 0 ? 0 : 1;
+  },
+};
+
+function stateText({ days, last, next, open }: State, limit: number): string {
+  if (last === undefined) return 'No day was reconciled.';
+  const rows = open.slice(0, limit).map((item) => [item.day, ...exceptionRow(item)]);
+  const more = open.length - rows.length;
+  return [
+    `${counted(days, 'day')} up to ${last.day}, in ${last.zone}. The last is run ${last.number}, ` +
+      `made at ${last.at} by ${last.by}. The next is ${next}.`,
+    ...(last.coins.length === 0 ? [] : ['', coinTable(last), '']),
+    ...(open.length === 0 ? ['No exception is open.'] : [`${counted(open.length, 'open exception')}:`]),
+    ...(rows.length === 0 ? [] : [columns(rows)]),
+    ...(more > 0 ? [`and ${more} more; give --limit`] : []),
+  ].join('\n');
+}
+
+/** What `--json` prints. */
+const stateJson = ({ days, last, next, open, classes }: State, limit: number) => ({
+  days,
+  last:
+    last === undefined
+      ? null
+      : {
+          run: last.number,
+          day: last.day,
+          until: isoTime(last.untilMs),
+          at: last.at,
+          unexplained: unexplainedCoins(last),
+        },
+  next: next ?? null,
+  open: open.length,
+  classes,
+  exceptions: open.slice(0, limit),
+});
+
+export const reconcileClose: CommandRow = {
+  path: 'reconcile close',
+  summary: 'Close an exception of a reconciliation with a note, which the journal keeps.',
+  example:
+    'reconcile close 3 17 --directory /var/lib/countersign/reconciliation --message "refunded, ticket 4711"',
+  define: (command) =>
+    directoryOption(messageOption(byOption(command)))
+      .argument('<run>', 'the number of the run')
+      .argument('<item>', 'the number of its item'),
+  async run(session, call) {
+    const directory = directoryOf(session, call);
+    const message = requiredMessage(call);
+    const [run, item] = [numberOf('run', call.arguments[0]), numberOf('item', call.arguments[1])];
+    const { by, clock } = session;
+    const store = await session.store();
+    const { closing, open } = await closeException({ directory, run, item, message, by, clock, store });
+    const { at: _at, record: _record, previous: _previous, ...json } = closing;
+    session.print(
+      `Closed ${run}/${item} (${closing.class} ${closing.source}/${closing.id}) as entry ${closing.entry}. ` +
+        `${counted(open, 'exception')} left open in run ${run}.`,
+      { ...json, open },
+    );
+    return 0;
+  },
+};
+
+function numberOf(what: string, text = ''): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw usageError(`${text} is not the number of a ${what}. Write ${what} and item as in 3 17`);
+}
+
+export const directoryOption = (command: Command): Command =>
+  command.option(
+    '--directory <directory>',
+    'where runs are kept; it must exist (default: reconcile.directory of the settings)',
+  );
+
+/** The directory of `--directory`, or of the settings. Throws USAGE if there is neither. */
+export function directoryOf(session: Session, call: Call): string {
+  const written = call.option('directory') ?? session.settings().reconcile.directory;
+  return required('directory', written, 'the directory where runs are kept');
+}
+
+export function required(name: string, value: string | undefined, what: string): string {
+  if (value !== undefined && value !== '') return value;
+  throw usageError(`--${name} is missing. Give ${what}`);
 }

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { CountersignError } from '../../errors.ts';
 import { addDecimals, readDecimal } from '../../sandbox/decimal.ts';
 import type { Call, CommandRow } from '../command.ts';
-import { web3Options } from '../send/send.ts';
+import { web3Options } from '../send.ts';
 import { controlOption, steer } from './call.ts';
 
 const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';

@@ -1,6 +1,7 @@
 import { CountersignError } from '../../errors.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import { type RuleReport, wordOf } from '../../policy/explain.ts';
+import { lastPush } from '../../release/push.ts';
 import { storedRelease } from '../../release/stored.ts';
 import type { CallText, PolicyMovementTexts } from '../../policy/transaction-text.ts';
 import { type RecordedTransaction, recordedTransaction } from '../../simulation/recorded-transaction.ts';
@@ -15,7 +16,6 @@ import { type FoundEntry, foundEntry } from '../search.ts';
 import { type DecisionsParts, typeName } from './decisions.ts';
 
 const ABOUT_MAX = 100;
-const HISTORY_MAX = 1000;
 
 /** One entry of the journal, with everything that is known about it. */
 export function decisionPages(parts: DecisionsParts): Pages {
@@ -70,8 +70,7 @@ async function entryOf(
 
 async function pushOf(store: DecisionsParts['store'], revision: string): Promise<string> {
   if (revision === '') return 'none was in force';
-  const [{ revision: inForce }, history] = await Promise.all([store.control(), store.history(HISTORY_MAX)]);
-  const push = history.find((each) => each.revision === revision);
+  const [{ revision: inForce }, push] = await Promise.all([store.control(), lastPush(store, revision)]);
   const by = push === undefined ? '' : `, pushed by ${push.by}: ${push.message}`;
   return `${inForce === revision ? 'in force now' : 'no longer in force'}${by}`;
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { decisionJson, describeDecision } from '../../../src/cli/decisions/decision.ts';
+import { decisionJson, describeDecision } from '../../../src/cli/decisions/entry.ts';
 import type { JournalEntry } from '../../../src/store/store.ts';
 import { formatAmount } from '../../../src/values/amount.ts';
 import { TO, type TestService, startTestService, transfer } from '../../service.ts';

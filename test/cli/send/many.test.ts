@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { variedPayment } from '../../../src/cli/send/callback.ts';
+import { variedPayment } from '../../../src/cli/send.ts';
 import { parseAmount } from '../../../src/values/amount.ts';
 import { type TestService, startTestService } from '../../service.ts';
 import { placeIn } from '../terminal.ts';

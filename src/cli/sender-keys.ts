@@ -1,10 +1,10 @@
 import { createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { CountersignError, messageOf } from '../../errors.ts';
-import type { SourceSettings } from '../../settings/schema.ts';
-import { readKey } from '../../signature/keys.ts';
-import type { SignerConfig } from '../../signature/scheme.ts';
-import type { ReadSecret } from '../../values/secret.ts';
+import { messageOf, usageError } from '../errors.ts';
+import type { SourceSettings } from '../settings/schema.ts';
+import { readKey } from '../signature/keys.ts';
+import type { SignerConfig } from '../signature/scheme.ts';
+import type { ReadSecret } from '../values/secret.ts';
 
 /** The sources of one kind of callback. */
 export type SourceOf<K extends SourceSettings['callback']> = Extract<
@@ -36,10 +36,7 @@ export function keyFile(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {
-    throw new CountersignError(
-      'USAGE',
-      `--key: can't read ${file}: ${messageOf(thrown)}. Name a file with a private key`,
-    );
+    throw usageError(`--key: can't read ${file}: ${messageOf(thrown)}. Name a file with a private key`);
   }
 }
 

@@ -1,19 +1,19 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { plainAnswer } from '../../callback/answer.ts';
-import { answerFormatOf } from '../../start/sources.ts';
-import { CountersignError, messageOf } from '../../errors.ts';
-import { MAPPED_MEMBERS, MAPPED_SOURCES, type Mapping } from '../../replay/mapping.ts';
-import type { SenderOf, SourceSender } from '../../replay/resend.ts';
-import { PAYMENT_PATH } from '../../settings/sources.ts';
-import { readPrivateKey, readPublicKey } from '../../signature/keys.ts';
-import type { Signer } from '../../signature/scheme.ts';
-import { compileSigner } from '../../signature/schemes.ts';
-import { closestMatch } from '../../values/closest-match.ts';
-import type { ReadSecret } from '../../values/secret.ts';
-import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from '../send/keys.ts';
-import type { Session } from '../session.ts';
+import { plainAnswer } from '../callback/answer.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
+import { type Mapping, MAPPED_MEMBERS, MAPPED_SOURCES } from '../replay/mapping.ts';
+import type { SenderOf, SourceSender } from '../replay/resend.ts';
+import { PAYMENT_PATH } from '../settings/sources.ts';
+import { readPrivateKey, readPublicKey } from '../signature/keys.ts';
+import type { Signer } from '../signature/scheme.ts';
+import { compileSigner } from '../signature/schemes.ts';
+import { answerFormatOf } from '../start/sources.ts';
+import { closestMatch } from '../values/closest-match.ts';
+import type { ReadSecret } from '../values/secret.ts';
+import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './sender-keys.ts';
+import type { Session } from './session.ts';
 
 /**
  * The senders for the sources of the settings. Their keys are read on first use. `key` is the file of
@@ -31,8 +31,7 @@ export function replaySenders(session: Session, key: string | undefined, mapping
     const source = sources.find((each) => each.name === name);
     if (source === undefined) {
       const names = sources.map((each) => each.name).join(', ');
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `${session.settingsFile} has no source ${name}. Its sources: ${names}. Map the name with ` +
           '--map, under source',
       );
@@ -74,8 +73,7 @@ function signerConfig(
   const [first] = accepted;
   if (first === undefined) {
     const schemes = [...new Set(signatures.map((each) => each.scheme))].join(' and ');
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the record has callbacks signed by ${scheme || 'an unknown scheme'}, but the source ${name} ` +
         `accepts only ${schemes}. Add ${scheme || 'the scheme'} to its signatures`,
     );
@@ -83,8 +81,7 @@ function signerConfig(
   if (first.scheme === 'md5') return platformSigner(first, read, () => '');
   const key = platformKey();
   if (key === undefined) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the record has callbacks signed by ${scheme}. Give the private key of the platformKey of ` +
         `source ${name} with --key`,
     );
@@ -94,8 +91,7 @@ function signerConfig(
     (each) => each.scheme !== 'md5' && readPublicKey(read(each.platformKey)).fingerprint === fingerprint,
   );
   if (paired !== undefined) return platformSigner(paired, read, () => key);
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `--key has the fingerprint ${fingerprint}, but no platformKey of ${name} for ${scheme} has it. ` +
       'Give the private key of that platformKey',
   );
@@ -114,14 +110,10 @@ function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceS
     path(kind) {
       const path = kind === 'transfer' ? source.paths.withdraw : source.paths.web3;
       if (path === undefined) {
-        throw new CountersignError(
-          'USAGE',
-          `the source ${source.name} has no path for ${kind} callbacks. Set its paths`,
-        );
+        throw usageError(`the source ${source.name} has no path for ${kind} callbacks. Set its paths`);
       }
       if (certificate) {
-        throw new CountersignError(
-          'USAGE',
+        throw usageError(
           `the source ${source.name} requires a client certificate, which replay can't send. ` +
             'Configure a header at the instance instead',
         );
@@ -180,5 +172,5 @@ function treeOf(file: string): unknown {
 }
 
 function wrong(file: string, what: string): CountersignError {
-  return new CountersignError('USAGE', `--map ${file}: ${what}`, { file });
+  return usageError(`--map ${file}: ${what}`, { file });
 }

@@ -1,8 +1,8 @@
-import { callbackUrls } from '../../start/sources.ts';
-import { platformDocument } from '../../openapi/platform.ts';
-import { serviceDocument } from '../../openapi/service.ts';
-import type { CommandRow } from '../command.ts';
-import type { Session } from '../session.ts';
+import { platformDocument } from '../openapi/platform.ts';
+import { serviceDocument } from '../openapi/service.ts';
+import { callbackUrls } from '../start/sources.ts';
+import type { CommandRow } from './command.ts';
+import type { Session } from './session.ts';
 
 export const openapiPlatform: CommandRow = {
   path: 'openapi platform',

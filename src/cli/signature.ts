@@ -1,12 +1,12 @@
-import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../callback/payment.ts';
-import { CountersignError, type Failure } from '../../errors.ts';
-import type { SourceSettings } from '../../settings/schema.ts';
-import { type SignatureExplanation, explainSignature } from '../../signature/explain.ts';
-import type { Explanation } from '../../signature/scheme.ts';
-import type { CommandRow } from '../command.ts';
-import { columns, printable } from '../print.ts';
-import type { Session } from '../session.ts';
-import { knownSource } from '../sources.ts';
+import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../callback/payment.ts';
+import { type Failure, usageError } from '../errors.ts';
+import type { SourceSettings } from '../settings/schema.ts';
+import { type SignatureExplanation, explainSignature } from '../signature/explain.ts';
+import type { Explanation } from '../signature/scheme.ts';
+import type { CommandRow } from './command.ts';
+import { columns, printable } from './print.ts';
+import type { Session } from './session.ts';
+import { knownSource } from './sources.ts';
 
 export const signatureExplain: CommandRow = {
   path: 'signature explain',
@@ -22,8 +22,7 @@ export const signatureExplain: CommandRow = {
     const sources = paymentSources(session, call.option('source'));
     const body = await session.input();
     if (body.toString().trim() === '') {
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         'standard input is empty. Give the body of a callback, as in `countersign signature ' +
           'explain < callback.json`',
       );
@@ -46,8 +45,7 @@ function paymentSources(session: Session, name: string | undefined): readonly So
   if (name === undefined) return sources;
   const wanted = sources.filter((source) => source.name === knownSource(session, name));
   if (wanted.every((source) => source.callback === 'payment')) return wanted;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `${name} is a co-signer, whose callbacks are not signed. The log says which credentials were missing`,
   );
 }

@@ -1,0 +1,442 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
+import { wrongText } from '../policy/asset-texts.ts';
+import { type Asset, ASSETS_FILE, assetFix, compileAssets, readAssetAddress } from '../policy/assets.ts';
+import { faultAt, faultOfSyntax } from '../policy/compile.ts';
+import { type Problem, faultOfUnreadable, formatFault } from '../policy/fault.ts';
+import { linesAsWritten, listFileLine } from '../policy/list-file.ts';
+import {
+  type ReadValue,
+  addedText,
+  checkedName,
+  checkedValue,
+  listInForce,
+  removedTexts,
+  sourcesToFill,
+} from '../release/lists.ts';
+import { releaseInForce } from '../release/stored.ts';
+import type { ListEntry, ListSummary, Store } from '../store/store.ts';
+import { hasMemos } from '../values/address.ts';
+import { toComparableEntry } from '../values/comparable.ts';
+import { quoted } from '../values/printable.ts';
+import { decodeUtf8 } from '../values/utf8.ts';
+import { jsonOf, readYaml } from '../values/yaml.ts';
+import { type Call, type CommandRow, byOption } from './command.ts';
+import { counted, isoTime, printable, table } from './print.ts';
+import { servicesThatApplied } from './services.ts';
+import type { Session } from './session.ts';
+import { chosenSources, sourceOption } from './sources.ts';
+
+export const listShow: CommandRow = {
+  path: 'list show',
+  summary: 'Show all lists, or the values of one list.',
+  example: 'list show\nlist show blocked-users --source shop',
+  define: (command) =>
+    sourceOption(command.argument('[name]', 'a list (default: all lists, without their values)')),
+  async run(session, call) {
+    const store = await session.store();
+    const sources = chosenSources(session, call);
+    const [name] = call.arguments;
+    const found = await listsOf(store, sources);
+    if (name === undefined) return showAll(session, found);
+    const named = found.filter(({ list }) => list === checkedName(name));
+    if (named.length === 0) throw noSuchList(name, sources);
+    await showEntries(session, store, named);
+    return 0;
+  },
+};
+
+interface Found extends ListSummary {
+  readonly source: string;
+}
+
+async function listsOf(store: Store, sources: readonly string[]): Promise<readonly Found[]> {
+  const found: Found[] = [];
+  for (const source of sources) {
+    for (const summary of await store.lists(source)) found.push({ source, ...summary });
+  }
+  return found;
+}
+
+function showAll(session: Session, found: readonly Found[]): 0 {
+  const rows = found.map((each) => [
+    `${each.source}/${each.list}`,
+    counted(each.entries, 'entry', 'entries'),
+    `version ${each.version}`,
+    `changed ${isoTime(each.changedAtMs)}`,
+  ]);
+  session.print(
+    table(rows, 'There are no lists. Make one with `countersign list add`.'),
+    found.map(summaryJson),
+  );
+  return 0;
+}
+
+async function showEntries(session: Session, store: Store, lists: readonly Found[]): Promise<void> {
+  const shown: { readonly found: Found; readonly entries: readonly ListEntry[] }[] = [];
+  for (const found of lists) shown.push({ found, entries: await entriesOf(store, found) });
+  await session.drained();
+  session.print(
+    shown
+      .map(({ found, entries }) => {
+        const title =
+          `# ${found.source}/${found.list}: ${counted(found.entries, 'entry', 'entries')}, version ` +
+          `${found.version}, changed ${isoTime(found.changedAtMs)}`;
+        return [
+          title,
+          ...entries.map(
+            ({ value, addedAtMs }) => `${printable(listFileLine(value))} # ${isoTime(addedAtMs)}`,
+          ),
+        ].join('\n');
+      })
+      .join('\n'),
+    shown.map(({ found, entries }) => ({
+      ...summaryJson(found),
+      values: entries.map(({ value, addedAtMs }) => ({ value, addedAt: isoTime(addedAtMs) })),
+    })),
+  );
+}
+
+/** Sorted by value, each once: the store may return one twice while the list changes. */
+async function entriesOf(store: Store, { source, list }: Found): Promise<readonly ListEntry[]> {
+  const entries = new Map<string, ListEntry>();
+  for await (const entry of store.listEntries(source, list)) entries.set(entry.value, entry);
+  return [...entries.values()].sort((a, b) => (a.value < b.value ? -1 : 1));
+}
+
+function summaryJson({ source, list, entries, version, changedAtMs }: Found) {
+  return { source, list, entries, version, changedAt: isoTime(changedAtMs) };
+}
+
+/** Values that one step changes. Decisions of the source wait during a step. */
+const STEP_VALUES = 10_000;
+
+export const listAdd: CommandRow = {
+  path: 'list add',
+  summary:
+    'Add values to a list. Make a list that does not exist, even without values, if a policy in force looks into ' +
+    'it, or with --create.',
+  example:
+    'list add blocked-users 99999 88888 --source shop --message "fraud case 12"\n' +
+    'list add withdrawal-addresses --file addresses.txt --asset ETH --source vault\n' +
+    'list add vault-partners "rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP 12345" --source vault\n' +
+    'list add blocked-users --source shop --create',
+  define: (command) =>
+    byOption(
+      sourceOption(
+        command
+          .argument('<name>', 'the list')
+          .argument(
+            '[values...]',
+            'the values to add; write the parts of a value with one space between them',
+          ),
+      ),
+    )
+      .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
+      .option(
+        '--asset <symbol>',
+        'check that each value begins with an address of this asset of assets.yaml, beside the policies',
+      )
+      .option('--create', 'make the list although no policy in force looks into it')
+      .option('--message <text>', 'the reason, for the journal'),
+  run: async (session, call) => {
+    const asset = assetOf(session, call);
+    const list = listOf(call);
+    const store = await session.store();
+    const release = await releaseInForce(store);
+    const { isUsed, isNamedFor, readFor } = listInForce(release, list);
+    const sources = await sourcesToFill(store, release, {
+      list,
+      sources: chosenSources(session, call),
+      create: call.flag('create'),
+    });
+    const given = sources.map((source) => ({
+      source,
+      ...addedValues(call, { asset, isNamed: isNamedFor(source) }, readFor(source)),
+    }));
+    const code = await change(session, call, given, 'add');
+    // People who add values don't expect that a list has no effect yet.
+    if (!isUsed) {
+      session.report(
+        `No rule in force uses the list ${list}. It has no effect until a policy names it (list: ${list}).`,
+      );
+    }
+    return code;
+  },
+};
+
+export const listRemove: CommandRow = {
+  path: 'list remove',
+  summary: 'Remove values from a list. An empty list stays.',
+  example:
+    'list remove blocked-users 99999 --source shop --message "case closed"\n' +
+    'list remove withdrawal-addresses --file old.txt',
+  define: (command) =>
+    byOption(
+      sourceOption(command.argument('<name>', 'the list').argument('[values...]', 'the values to remove')),
+    )
+      .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
+      .option('--message <text>', 'the reason, for the journal'),
+  async run(session, call) {
+    const { list, values } = removedValues(call);
+    if (values.length === 0) {
+      throw usageError('there are no values to remove. Give values, or a --file with values');
+    }
+    const sources = await sourcesWithList(session, call, list);
+    const { readFor } = listInForce(await releaseInForce(await session.store()), list);
+    const given = sources.map((source) => ({ source, ...removedValues(call, readFor(source)) }));
+    return change(session, call, given, 'remove');
+  },
+};
+
+/**
+ * The sources that have the list. Throws NOT_FOUND, because a misspelt name must not make an empty list, with
+ * which callbacks could pass.
+ */
+async function sourcesWithList(session: Session, call: Call, list: string): Promise<readonly string[]> {
+  const store = await session.store();
+  const sources = chosenSources(session, call);
+  const found: string[] = [];
+  for (const source of sources) {
+    const lists = await store.lists(source);
+    if (lists.some((each) => each.list === list)) found.push(source);
+  }
+  if (found.length > 0) return found;
+  throw noSuchList(list, sources);
+}
+
+/** A NOT_FOUND for a list that these sources don't have. */
+export function noSuchList(list: string, sources: readonly string[]): CountersignError {
+  return new CountersignError(
+    'NOT_FOUND',
+    `there is no list ${list} in ${sources.join(', ')}. \`countersign list show\` prints the ` +
+      'lists, and `countersign list add` makes one',
+    { list, sources },
+  );
+}
+
+interface SourceValues extends GivenValues {
+  readonly source: string;
+}
+
+async function change(
+  session: Session,
+  call: Call,
+  given: readonly SourceValues[],
+  what: 'add' | 'remove',
+): Promise<0> {
+  const message = call.option('message') ?? '';
+  const changes: Changed[] = [];
+  for (const each of given) changes.push(await changeOne(session, each, what, message));
+  const texts = changes.map(
+    ({ source, list, changed, entries, version }) =>
+      `${source}/${list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ` +
+      `${counted(entries, 'entry', 'entries')} now (version ${version})`,
+  );
+  const services = await servicesThatApplied(session);
+  session.print(
+    texts.join('\n'),
+    changes.map((each) => ({ ...each, services })),
+  );
+  return 0;
+}
+
+interface Changed extends Pick<ListSummary, 'list' | 'entries' | 'version'> {
+  readonly source: string;
+  /** Values that were really added or removed. */
+  readonly changed: number;
+}
+
+/** Changes a list in atomic steps of bounded size. After a failure, the same call does the rest. */
+async function changeOne(
+  session: Session,
+  { source, list, values }: SourceValues,
+  what: 'add' | 'remove',
+  message: string,
+): Promise<Changed> {
+  const store = await session.store();
+  let changed = 0;
+  let done = 0;
+  for (;;) {
+    const step = values.slice(done, done + STEP_VALUES);
+    const [add, remove] = what === 'add' ? [step, []] : [[], step];
+    const { added, removed, summary } = await store
+      .changeList({ source, list, add, remove, by: session.by, message })
+      .catch((thrown: unknown) => {
+        session.progress('');
+        throw partialChangeError(thrown, `${source}/${list}`, done, values.length);
+      });
+    changed += added + removed;
+    done += step.length;
+    if (done === values.length) {
+      session.progress('');
+      return { source, list, changed, entries: summary.entries, version: summary.version };
+    }
+    session.progress(`${source}/${list}: ${done} of ${values.length}`);
+  }
+}
+
+function partialChangeError(thrown: unknown, list: string, done: number, all: number): unknown {
+  if (!(thrown instanceof CountersignError) || done === 0) return thrown;
+  const message =
+    `${done} of ${all} values of ${list} are done, then: ${messageOf(thrown)}. Run the same command ` +
+    'again for the rest';
+  return new CountersignError(thrown.code, message, thrown.data, thrown);
+}
+
+/**
+ * The asset of `--asset`, from the asset table beside the policies. Undefined without `--asset`. Throws
+ * USAGE.
+ */
+function assetOf(session: Session, call: Call): Asset | undefined {
+  const symbol = call.option('asset');
+  if (symbol === undefined) return undefined;
+  const path = join(session.settings().policies.directory, ASSETS_FILE);
+  const { trees, faults } = readYaml(
+    textOf(path, '--asset needs the asset table, which', 'write one, or leave --asset out'),
+  );
+  const [tree, second] = trees;
+  const problems: Problem[] = [];
+  const assets = tree === undefined ? new Map<string, Asset>() : compileAssets(jsonOf(tree), problems);
+  const messages = [
+    ...faults.map((fault) => formatFault(faultOfSyntax(path, fault))),
+    ...(tree === undefined && faults.length === 0
+      ? [`${path} is empty. Write \`assets:\`, and below it one symbol on each line`]
+      : []),
+    ...(tree === undefined ? [] : problems.map((problem) => formatFault(faultAt(path, tree, problem)))),
+    ...(second === undefined ? [] : [`${path} has more than one table. Join them into one`]),
+  ];
+  if (messages.length > 0) {
+    throw usageError(`the asset table has faults:\n${messages.join('\n')}`);
+  }
+  const asset = assets.get(symbol);
+  if (asset !== undefined) return asset;
+  throw usageError(`${path} has no asset ${symbol}; ${assetFix(symbol, assets)}`);
+}
+
+/**
+ * The list's name and the values of a call, from the arguments and `--file`. Values have their comparable
+ * form, each once.
+ */
+export interface GivenValues {
+  readonly list: string;
+  readonly values: readonly string[];
+}
+
+const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEntry(written)] });
+
+/**
+ * The values to add to a list. With an asset, each must begin with an address of it, and where no rule in
+ * force looks into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID,
+ * naming the invalid values.
+ */
+export function addedValues(
+  call: Call,
+  { asset, isNamed = false }: { readonly asset?: Asset | undefined; readonly isNamed?: boolean },
+  read: ReadValue = readAnything,
+): GivenValues {
+  const kept = eachOf(writtenValues(call), (value) => {
+    if (asset === undefined) return addedText(value, read);
+    if (!isNamed) checkRest(value, asset);
+    return addedText(value, (written) => read(withCanonicalAddress(written, asset)));
+  });
+  return givenValues(call, kept);
+}
+
+/**
+ * The values to remove from a list, as they are written and in all of their spellings. Throws USAGE or
+ * LIST_INVALID, naming the invalid values.
+ */
+export function removedValues(call: Call, read: ReadValue = readAnything): GivenValues {
+  return givenValues(call, eachOf(writtenValues(call), (value) => removedTexts(value, read)).flat());
+}
+
+/** The list that a call names. Throws USAGE. */
+export function listOf(call: Call): string {
+  const [list = ''] = call.arguments;
+  return checkedName(list);
+}
+
+function givenValues(call: Call, entries: readonly string[]): GivenValues {
+  return { list: listOf(call), values: [...new Set(entries)] };
+}
+
+/** A value as it is written, trimmed. */
+interface Written {
+  readonly value: string;
+  /** The line of its file, with the colon that follows it. */
+  readonly place: string;
+}
+
+const FAULTS_SHOWN = 10;
+
+/** What is read of each value. Throws the faults of all of them as one error, each with its line. */
+function eachOf<T>(written: readonly Written[], read: (value: string) => T): readonly T[] {
+  const faults: CountersignError[] = [];
+  const found = written.flatMap(({ value, place }) => {
+    try {
+      return [read(checkedValue(value))];
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError)) throw thrown;
+      faults.push(new CountersignError(thrown.code, `${place}${thrown.message}`, thrown.data));
+      return [];
+    }
+  });
+  const [first] = faults;
+  if (first === undefined) return found;
+  if (faults.length === 1) throw first;
+  const shown = faults.slice(0, FAULTS_SHOWN).map(({ message }) => message);
+  const more = faults.length > FAULTS_SHOWN ? [`and ${faults.length - FAULTS_SHOWN} more`] : [];
+  throw new CountersignError(first.code, [...shown, ...more].join('\n'), first.data);
+}
+
+function writtenValues(call: Call): readonly Written[] {
+  const [, ...written] = call.arguments;
+  const file = call.option('file');
+  const lines =
+    file === undefined
+      ? []
+      : linesAsWritten(file, textOf(file, '--file', 'name a text file with one value on each line'));
+  return [
+    ...written.map((value) => ({ value: value.trim(), place: '' })),
+    ...Array.from(lines, ([value, line]) => ({ value, place: `${file}:${line}: ` })),
+  ];
+}
+
+function withCanonicalAddress(value: string, asset: Asset): string {
+  const [address = '', ...others] = value.split(' ');
+  const read = readAssetAddress(asset, address);
+  if (read.ok) return [read.address, ...others].join(' ');
+  throw usageError(
+    `${quoted(value)} does not begin with an address of ${asset.symbol}: ${read.because}. ` +
+      'Nothing was added. Correct it and run the command again',
+  );
+}
+
+/**
+ * Throws USAGE unless an entry may have what follows its address: addresses and the symbol of the asset, then
+ * a memo if the chain has memos.
+ */
+function checkRest(value: string, asset: Asset): void {
+  const [, ...others] = value.split(' ');
+  const memoAt = others.findIndex((word) => word !== asset.symbol && !readAssetAddress(asset, word).ok);
+  if (memoAt === -1) return;
+  const memo = others.slice(memoAt).join(' ');
+  const wrong = hasMemos(asset.chain)
+    ? wrongText('memo', memo, [asset])?.message
+    : `${quoted(memo)} follows the address, and transfers of ${asset.symbol} have no memo`;
+  if (wrong === undefined) return;
+  throw usageError(
+    `${quoted(value)} is not an entry about ${asset.symbol}: ${wrong}. Nothing was added. In a file, a ` +
+      'comment begins with #. Correct it and run the command again',
+  );
+}
+
+function textOf(file: string, what: string, fix: string): string {
+  try {
+    return decodeUtf8(readFileSync(file));
+  } catch (thrown) {
+    throw usageError(`${what} can't be read: ${formatFault(faultOfUnreadable(file, thrown, fix))}`);
+  }
+}
