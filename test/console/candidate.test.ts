@@ -323,24 +323,31 @@ describe('a candidate', () => {
       expect(await inForce()).toBe(before);
     });
 
-    it.each([
-      [{ message: ' ' }, 422, 'The message is empty'],
-      [{ message: 'x'.repeat(4096) }, 422, 'longer than 1000'],
-      [{ confirmation: '' }, 422, 'Type “push” to confirm'],
-      [{ confirmation: HOSTILE, message: HOSTILE }, 422, 'Type “push” to confirm'],
-      [{ revision: '' }, 409, 'not those that were checked'],
-      [{ revision: 'f'.repeat(64) }, 409, 'not those that were checked'],
-      [{ expected: '' }, 409, 'is in force since the check'],
-      [{ expected: HOSTILE }, 409, 'is in force since the check'],
-    ])('not with %j', async (fields, status, because) => {
-      const before = await inForce();
+    describe('not with a field', () => {
       const other = { ...files, 'payments.yaml': stricter(300) };
-      const page = await sendFiles(console, PUSH, other, { ...(await pushing(other)), ...fields });
-      expect(page.status).toBe(status);
-      expect(page.text).toContain('Nothing was pushed.');
-      expect(page.text).toContain(because);
-      expect(page.text).not.toContain('<script>');
-      expect(await inForce()).toBe(before);
+      let form: Record<string, string>;
+      beforeAll(async () => {
+        form = await pushing(other);
+      });
+
+      it.each([
+        [{ message: ' ' }, 422, 'The message is empty'],
+        [{ message: 'x'.repeat(4096) }, 422, 'longer than 1000'],
+        [{ confirmation: '' }, 422, 'Type “push” to confirm'],
+        [{ confirmation: HOSTILE, message: HOSTILE }, 422, 'Type “push” to confirm'],
+        [{ revision: '' }, 409, 'not those that were checked'],
+        [{ revision: 'f'.repeat(64) }, 409, 'not those that were checked'],
+        [{ expected: '' }, 409, 'is in force since the check'],
+        [{ expected: HOSTILE }, 409, 'is in force since the check'],
+      ])('such as %j', async (fields, status, because) => {
+        const before = await inForce();
+        const page = await sendFiles(console, PUSH, other, { ...form, ...fields });
+        expect(page.status).toBe(status);
+        expect(page.text).toContain('Nothing was pushed.');
+        expect(page.text).toContain(because);
+        expect(page.text).not.toContain('<script>');
+        expect(await inForce()).toBe(before);
+      });
     });
 
     it('not if its files changed after the check', async () => {
