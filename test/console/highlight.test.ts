@@ -19,7 +19,7 @@ describe('the parts of a YAML text', () => {
         expect(tokens.map((token) => token.text).join('')).toBe(text);
         expect(tokens.every((token) => token.text !== '')).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 

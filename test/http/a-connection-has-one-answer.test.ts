@@ -155,7 +155,7 @@ describe.each(['', 'TLS'])('over %s', (tls) => {
     const faults: string[] = [];
     for (const one of NAMES) {
       for (const two of NAMES) {
-        for (const three of ['good', 'bad', 'bodiless']) {
+        for (const three of tls === '' ? ['good', 'bad', 'bodiless'] : ['good']) {
           faults.push(...(await faultsOf(service, { names: [one, two, three], cut: inOneSegment })));
         }
       }
@@ -167,10 +167,11 @@ describe.each(['', 'TLS'])('over %s', (tls) => {
     ['bad', 'bad', 'good'],
     ['bodiless', 'good in chunks', 'good'],
     ['good in chunks', 'good', 'good'],
-  ])('%s, %s, %s, cut at each byte', async (...names) => {
+  ])(`%s, %s, %s, cut at each ${tls === '' ? '' : 'seventh '}byte`, async (...names) => {
     const faults: string[] = [];
     const { length } = names.map((name) => REQUESTS[name]?.request() ?? '').join('');
-    for (let at = 1; at < length; at += 1)
+    // What TLS hands on is read by the same parser.
+    for (let at = 1; at < length; at += tls === '' ? 1 : 7)
       faults.push(...(await faultsOf(service, { names, cut: () => at })));
     expect(faults).toEqual([]);
   });

@@ -19,7 +19,7 @@ import { runOn } from './staged.ts';
  * terms, that was never asked about, shows what a new decision would be.
  */
 
-const RUNS = 40;
+const RUNS = 25;
 const POLICIES = { minLength: 1, maxLength: 2 };
 const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 const NOW = '2026-03-02T10:00:00Z';

@@ -92,7 +92,7 @@ describeOnBothStores(
           path === PAYMENT_PATH && !isDeepStrictEqual(signedIn(bytes), signedIn(Buffer.from(body)));
         expect([altered, answer.body]).not.toEqual([true, 'SUCCESS']);
       });
-      await fc.assert(property, { numRuns: 400 });
+      await fc.assert(property, { numRuns: 200 });
       expect(await successes(service)).toBe(approved);
     });
 
@@ -127,7 +127,7 @@ describeOnBothStores(
         expect(strange).toEqual([]);
         approved += answers.filter(({ body }) => body === 'SUCCESS').length;
       });
-      await fc.assert(property, { numRuns: 300 });
+      await fc.assert(property, { numRuns: 150 });
       expect(await service.pay({ appOrderId: 'afterwards' })).toBe('SUCCESS');
       await service.stop({ keep: true });
       expect(await successes(await host.start({ settings }, service))).toBe(approved + 1);

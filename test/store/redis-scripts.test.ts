@@ -183,7 +183,7 @@ describe('amounts in Lua', () => {
           ]),
         ).toEqual([String(a + b), String(more - less), 'yes', a === b ? 'yes' : 'no', 'yes']);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 

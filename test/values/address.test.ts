@@ -457,7 +457,7 @@ describe('whatever text comes', () => {
         expect(same).toBe(toComparable(text));
         expect(read.ok ? readAddress(chain, read.address, 'cosmos') : read).toEqual(read);
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 

@@ -278,7 +278,7 @@ export function describeChoices(open: OpenStore): void {
             expect(await countedOf(store, counter)).toBe(counted.length);
           }
         }),
-        { numRuns: 150 },
+        { numRuns: 75 },
       );
     });
   });

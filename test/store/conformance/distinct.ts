@@ -360,7 +360,7 @@ export function describeDistinct(open: OpenStore): void {
           }
         },
       );
-      await fc.assert(property, { numRuns: 30 });
+      await fc.assert(property, { numRuns: 20 });
     });
   });
 

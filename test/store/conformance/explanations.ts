@@ -20,7 +20,7 @@ import { type OpenStore, type StoreUnderTest, opened } from './store-under-test.
  * More with `DECISIONS=100000` in the environment of
  * `npm test -- test/store/embedded.test.ts test/store/redis.test.ts -t 'character by'`.
  */
-const DECISIONS = Number(process.env['DECISIONS'] ?? 300);
+const DECISIONS = Number(process.env['DECISIONS'] ?? 150);
 /** A policy for each kind of rule. */
 const POLICIES = 'test/golden/all-rules';
 

@@ -318,7 +318,7 @@ export function describeLaterQuestions(open: OpenStore): void {
             if (approves) latest.set(name, { atMs: clock.nowMs, amount });
           }
         }),
-        { numRuns: 60 },
+        { numRuns: 40 },
       );
     });
 
@@ -363,7 +363,7 @@ export function describeLaterQuestions(open: OpenStore): void {
             }
           },
         ),
-        { numRuns: 60 },
+        { numRuns: 40 },
       );
     });
   });

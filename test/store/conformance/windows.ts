@@ -170,7 +170,7 @@ export function describeWindows(open: OpenStore): void {
             }
           },
         ),
-        { numRuns: 30 },
+        { numRuns: 15 },
       );
     });
 
@@ -251,7 +251,7 @@ export function describeWindows(open: OpenStore): void {
             expect(result.verdict === 'SUCCESS' || !hadRoom).toBe(true);
           }
         }),
-        { numRuns: 20 },
+        { numRuns: 15 },
       );
     });
 
