@@ -1,3 +1,4 @@
+import { SANDBOX_COMMANDS } from '../../packages/sandbox/commands/commands.ts';
 import type { CommandRow } from './command.ts';
 
 /** A command that is not loaded yet. */
@@ -99,21 +100,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'reconcile show', load: async () => (await import('./reconcile/reconcile.ts')).reconcileShow },
   { path: 'reconcile close', load: async () => (await import('./reconcile/reconcile.ts')).reconcileClose },
   { path: 'replay', load: async () => (await import('./replay.ts')).replayCommand },
-  { path: 'sandbox', load: async () => (await import('./sandbox/start.ts')).sandboxStart },
-  { path: 'sandbox withdraw', load: async () => (await import('./sandbox/signings.ts')).sandboxWithdraw },
-  { path: 'sandbox web3', load: async () => (await import('./sandbox/signings.ts')).sandboxWeb3 },
-  { path: 'sandbox signings', load: async () => (await import('./sandbox/signings.ts')).sandboxSignings },
-  { path: 'sandbox poll', load: async () => (await import('./sandbox/signings.ts')).sandboxPoll },
-  { path: 'sandbox self-check', load: async () => (await import('./sandbox/signings.ts')).sandboxSelfCheck },
-  { path: 'sandbox deposit', load: async () => (await import('./sandbox/users.ts')).sandboxDeposit },
-  { path: 'sandbox transfer', load: async () => (await import('./sandbox/users.ts')).sandboxTransfer },
-  { path: 'sandbox users', load: async () => (await import('./sandbox/users.ts')).sandboxUsers },
-  { path: 'sandbox login', load: async () => (await import('./sandbox/users.ts')).sandboxLogin },
-  { path: 'sandbox reset', load: async () => (await import('./sandbox/state.ts')).sandboxReset },
-  { path: 'sandbox snapshot', load: async () => (await import('./sandbox/state.ts')).sandboxSnapshot },
-  { path: 'sandbox restore', load: async () => (await import('./sandbox/state.ts')).sandboxRestore },
-  { path: 'sandbox clock', load: async () => (await import('./sandbox/state.ts')).sandboxClock },
-  { path: 'sandbox log', load: async () => (await import('./sandbox/state.ts')).sandboxLog },
+  ...SANDBOX_COMMANDS,
   { path: 'openapi platform', load: async () => (await import('./openapi.ts')).openapiPlatform },
   { path: 'openapi service', load: async () => (await import('./openapi.ts')).openapiService },
   ...PLATFORM_OPERATIONS.map((word) => ({

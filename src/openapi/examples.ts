@@ -1,12 +1,9 @@
-import { createPrivateKey, createPublicKey, sign } from 'node:crypto';
+import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Kind } from '../callback/callback.ts';
 import { SELF_CHECK_TYPE } from '../callback/kinds.ts';
 import { type Operation, checkParameters, exampleData } from '../../packages/platform/specification.ts';
-import { type Scalar, bodyText, textBody } from '../sandbox/json.ts';
-import { randomOf } from '../sandbox/random.ts';
-import { canonicalText, encrypt, md5Sign, rsaSign } from '../sandbox/signing.ts';
-import { part } from './schemas.ts';
+import { flatSign, seal } from '../../packages/sandbox/index.ts';
 
 /** A request of an operation and its answer, as one scheme protects them with the demo credentials. */
 export interface Exchange {
@@ -21,32 +18,24 @@ const NOW_MS = Date.UTC(2026, 2, 2, 11);
 
 /** The sandbox's code protects the examples, because it encrypts the same text in the same way each time. */
 export function exchangesOf(operation: Operation): Readonly<Record<'md5' | 'rsa-envelope', Exchange>> {
-  const appKey: readonly [string, Scalar] = ['appKey', { kind: 'string', text: APP_KEY }];
   const parameters = parametersOf(operation);
   const isEncrypted = operation.body === 'encrypted';
-  const sealed = seal(bodyText(new Map(isEncrypted ? [appKey, ...parameters] : parameters)), {
-    sender: 'merchant',
-    receiver: 'platform',
-  });
-  const flat = new Map([
-    appKey,
-    ...(isEncrypted ? [['data', { kind: 'string', text: sealed.data }] as const] : parameters),
-  ]);
+  const inner = isEncrypted ? { appKey: APP_KEY, ...parameters } : parameters;
+  const sealed = sealedFor('platform', JSON.stringify(inner));
+  const flat = { appKey: APP_KEY, ...(isEncrypted ? { data: sealed.data } : parameters) };
 
   const data = exampleData[operation.command] ?? 'null';
   const ok = { code: '0', msg: 'suc' };
   return {
     md5: {
-      request: { ...part.parse(valueOf(bodyText(flat))), sign: md5Sign(flat, demo('shop.secret')) },
+      request: { ...flat, sign: flatSign(flat, demo('shop.secret')) },
       answer: operation.answer === 'bare' ? valueOf(data) : { ...ok, data: valueOf(data) },
     },
     'rsa-envelope': {
       request: { app_id: APP_KEY, time: NOW_MS, ...sealed },
       answer: {
         ...ok,
-        ...(data === 'null'
-          ? { data: '', sign: '' }
-          : seal(data, { sender: 'platform', receiver: 'merchant' })),
+        ...(data === 'null' ? { data: '', sign: '' } : sealedFor('merchant', data)),
       },
     },
   };
@@ -71,15 +60,13 @@ function paymentExamples(): Readonly<Record<string, unknown>> {
     userId: '12345',
   };
   const members = { appKey: APP_KEY, ...payment };
-  const body = textBody(members);
-  const text = Buffer.from(canonicalText(body));
   return {
-    md5: { ...members, sign: md5Sign(body, demo('shop.secret')) },
-    rsa: { ...members, sign: sign('sha256', text, demo('platform.private.pem')).toString('base64url') },
+    md5: { ...members, sign: flatSign(members, demo('shop.secret')) },
+    rsa: { ...members, sign: flatSign(members, createPrivateKey(demo('platform.private.pem'))) },
     'rsa-envelope': {
       app_id: APP_KEY,
       time: NOW_MS,
-      ...seal(JSON.stringify(payment), { sender: 'platform', receiver: 'merchant' }),
+      ...sealedFor('merchant', JSON.stringify(payment)),
     },
   };
 }
@@ -111,24 +98,21 @@ const WEB3 = {
   interactive_contract: TO,
 };
 
-function parametersOf(operation: Operation): readonly (readonly [string, Scalar])[] {
+function parametersOf(operation: Operation): Readonly<Record<string, string | number>> {
   const checked = checkParameters(operation, operation.example, NOW_MS);
-  return Array.from(checked, ([name, text]) => {
-    const kind = operation.numbers?.includes(name) === true ? 'number' : 'string';
-    return [name, { kind, text }] as const;
-  });
+  return Object.fromEntries(
+    Array.from(checked, ([name, text]) => [
+      name,
+      operation.numbers?.includes(name) === true ? Number(text) : text,
+    ]),
+  );
 }
 
-function seal(
-  plaintext: string,
-  { sender, receiver }: Readonly<Record<'sender' | 'receiver', 'merchant' | 'platform'>>,
-): { readonly data: string; readonly sign: string } {
+function sealedFor(receiver: 'merchant' | 'platform', plaintext: string) {
+  const sender = receiver === 'merchant' ? 'platform' : 'merchant';
   const receiverKey = createPublicKey(demo(`${receiver}.public.pem`));
   const senderKey = createPrivateKey(demo(`${sender}.private.pem`));
-  return {
-    data: encrypt(plaintext, receiverKey, randomOf('examples', plaintext)),
-    sign: rsaSign(plaintext, senderKey),
-  };
+  return seal(plaintext, { senderKey, receiverKey }, 'examples');
 }
 
 const demo = (name: string): string =>

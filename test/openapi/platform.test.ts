@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest';
 import { createPlatform } from '../../packages/platform/client.ts';
 import { PlatformError } from '../../packages/platform/error.ts';
 import { operations } from '../../packages/platform/operations/registry.ts';
-import { readCredentials } from '../../src/sandbox/credentials.ts';
+import { readCredentials } from '../../packages/sandbox/credentials.ts';
 import { client, credentials } from '../../packages/platform/test/client.ts';
 import { fixtures } from '../../packages/platform/test/fixtures.ts';
 import { startPlatform } from '../../packages/platform/test/plain-platform.ts';
-import { APP_KEY, flat, keysOf, openAnswer, startTestSandbox } from '../sandbox/sandbox.ts';
-import { decrypt } from '../../src/sandbox/signing.ts';
+import { APP_KEY, flat, keysOf, openAnswer, startTestSandbox } from '../../packages/sandbox/test/sandbox.ts';
+import { decrypt } from '../../packages/sandbox/signing.ts';
 import { createValidators, documents, mediaTypesOf, pointerOf } from './validators.ts';
 
 const document = documents.platform;

@@ -5,7 +5,7 @@ import { systemParts } from '../../packages/platform/connection.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import { type Ran, placeIn } from '../cli/terminal.ts';
 import { errorOf } from '../../packages/platform/test/client.ts';
-import { configOf, placeFor } from '../sandbox/merchant.ts';
+import { configOf, placeFor } from './merchant.ts';
 import {
   ANSWER_FORMS,
   type AnswerForm,
@@ -16,7 +16,7 @@ import {
   sharedCredentials,
   startReceiver,
   startTestSandbox,
-} from '../sandbox/sandbox.ts';
+} from '../../packages/sandbox/test/sandbox.ts';
 import { LIES, type LieName, startLyingPlatform } from './lying-platform.ts';
 import { serviceHere } from './running.ts';
 

@@ -6,8 +6,8 @@ import { PlatformError } from '../../packages/platform/error.ts';
 import { createConnection, systemParts } from '../../packages/platform/connection.ts';
 import { request } from '../../packages/platform/request.ts';
 import { fieldsIn, fieldsOf } from '../../packages/platform/test/fields.ts';
-import { parametersOf } from '../sandbox/calls.ts';
-import { configOf, placeFor } from '../sandbox/merchant.ts';
+import { parametersOf } from './calls.ts';
+import { configOf, placeFor } from './merchant.ts';
 import {
   NOW_MS,
   type TestSandbox,
@@ -15,7 +15,7 @@ import {
   startReceiver,
   startTestSandbox,
   usersOf,
-} from '../sandbox/sandbox.ts';
+} from '../../packages/sandbox/test/sandbox.ts';
 
 /*
  * The client and the sandbox share no code that signs or reads. So where they agree, two readings of the

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
-import { type TestSandbox, keysOf, openAnswer, sealedAnswer } from '../sandbox/sandbox.ts';
+import { type TestSandbox, keysOf, openAnswer, sealedAnswer } from '../../packages/sandbox/test/sandbox.ts';
 
 /*
  * Stands between the client and the sandbox. The sandbox does what it was asked to do, and this changes what it

@@ -3,11 +3,11 @@ import { type Platform, createPlatform } from '../../packages/platform/client.ts
 import { createConnection, systemParts } from '../../packages/platform/connection.ts';
 import { operations } from '../../packages/platform/operations/registry.ts';
 import { request } from '../../packages/platform/request.ts';
-import { FAULTS, readFaults } from '../../src/sandbox/faults.ts';
-import { decrypt } from '../../src/sandbox/signing.ts';
+import { FAULTS, readFaults } from '../../packages/sandbox/faults.ts';
+import { decrypt } from '../../packages/sandbox/signing.ts';
 import { createValidators, documents, pointerOf } from '../openapi/validators.ts';
-import { parametersOf } from '../sandbox/calls.ts';
-import { configOf } from '../sandbox/merchant.ts';
+import { parametersOf } from './calls.ts';
+import { configOf } from './merchant.ts';
 import {
   NOW_MS,
   SCHEMES,
@@ -17,7 +17,7 @@ import {
   startReceiver,
   startTestSandbox,
   usersOf,
-} from '../sandbox/sandbox.ts';
+} from '../../packages/sandbox/test/sandbox.ts';
 
 const document = documents.platform;
 const faultsOf = createValidators(document);

@@ -10,7 +10,7 @@ import { readDay } from '../../src/reconcile/day.ts';
 import { storeEntries } from '../../src/reconcile/entries.ts';
 import type { RecordedItem } from '../../src/reconcile/records.ts';
 import { type RunResult, runDay } from '../../src/reconcile/run.ts';
-import { FAULTS, readFaults } from '../../src/sandbox/faults.ts';
+import { FAULTS, readFaults } from '../../packages/sandbox/faults.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { type Clock, systemClock } from '../../src/values/clock.ts';
 import {
@@ -22,7 +22,7 @@ import {
 import { startBlackHoleProxy } from '../black-hole-proxy.ts';
 import { runCall } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
-import { configOf } from '../sandbox/merchant.ts';
+import { configOf } from './merchant.ts';
 import {
   ANSWER_FORMS,
   type AnswerForm,
@@ -33,7 +33,7 @@ import {
   sharedCredentials,
   startReceiver,
   startTestSandbox,
-} from '../sandbox/sandbox.ts';
+} from '../../packages/sandbox/test/sandbox.ts';
 import { TO, type TestService, startTestService, transfer } from '../service.ts';
 import { durableRedis, serviceHere, untilReady } from './running.ts';
 

@@ -1,5 +1,5 @@
 import type { ClassName } from '../../src/reconcile/classes.ts';
-import type { Fault } from '../../src/sandbox/faults.ts';
+import type { Fault } from '../../packages/sandbox/faults.ts';
 
 /** A fault of the sandbox that makes its bill, or what its co-signer signs, differ from what was approved. */
 export type Discrepancy = Extract<Fault, `bill-${string}` | `sign-${string}`>;

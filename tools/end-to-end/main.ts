@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { messageOf } from '../../src/errors.ts';
-import { readFaults } from '../../src/sandbox/faults.ts';
+import { readFaults } from '../../packages/sandbox/faults.ts';
 import { commandLine } from '../command-line.ts';
 import { type Planned, planDay, planTampering } from './plan.ts';
 import { checksOf, checksText, faultsText, sentText, sumsText } from './report.ts';

@@ -1,6 +1,6 @@
-import { addDecimals, decimalText, readDecimal } from '../../src/sandbox/decimal.ts';
-import type { Fault } from '../../src/sandbox/faults.ts';
-import { randomOf } from '../../src/sandbox/random.ts';
+import { addDecimals, decimalText, readDecimal } from '../../packages/sandbox/decimal.ts';
+import type { Fault } from '../../packages/sandbox/faults.ts';
+import { randomOf } from '../../packages/sandbox/random.ts';
 import { DISCREPANCIES } from './discrepancies.ts';
 
 /*

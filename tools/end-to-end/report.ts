@@ -1,5 +1,5 @@
 import { columns, counted } from '../../src/cli/print.ts';
-import type { Fault } from '../../src/sandbox/faults.ts';
+import type { Fault } from '../../packages/sandbox/faults.ts';
 import { formatAmount } from '../../src/values/amount.ts';
 import type { Expected } from './discrepancies.ts';
 import type { Plan, Planned, Sent } from './plan.ts';

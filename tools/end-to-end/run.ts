@@ -1,5 +1,5 @@
 import { PlatformError } from '../../packages/platform/error.ts';
-import type { Entry } from '../../src/sandbox/log.ts';
+import type { Entry } from '../../packages/sandbox/log.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { type Amount, parseAmount } from '../../src/values/amount.ts';
 import { type Expected, expectedOf, isDiscrepancy } from './discrepancies.ts';

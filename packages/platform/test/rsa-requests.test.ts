@@ -4,7 +4,7 @@ import { CountersignError } from '../../../src/errors.ts';
 import { createPlatform } from '../client.ts';
 import type { PlatformCredentials } from '../protection.ts';
 import { client, credentials, errorOf } from './client.ts';
-import { startReceiver } from '../../../test/sandbox/sandbox.ts';
+import { startReceiver } from '../../sandbox/test/sandbox.ts';
 import { APP_KEY, envelope, keys, startPlatform } from './plain-platform.ts';
 
 /* Requests with the flat scheme `rsa`, whose rules the platform and the merchant agree on. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { lockDirectory } from '../../../src/archive/folder.ts';
 import { closedPort } from '../../ports.ts';
-import { receiverSources, sharedCredentials, startTestSandbox } from '../../sandbox/sandbox.ts';
+import { receiverSources, sharedCredentials, startTestSandbox } from '../../../packages/sandbox/test/sandbox.ts';
 import { startTestService } from '../../service.ts';
 import { type Place, place } from '../terminal.ts';
 

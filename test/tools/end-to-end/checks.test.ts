@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../../src/sandbox/log.ts';
+import type { Entry } from '../../../packages/sandbox/log.ts';
 import { type Plan, planDay, planTampering } from '../../../tools/end-to-end/plan.ts';
 import { checksOf, checksText, faultsText } from '../../../tools/end-to-end/report.ts';
 import { type Ended, type Outcome, sumsOf } from '../../../tools/end-to-end/run.ts';

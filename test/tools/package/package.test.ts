@@ -18,7 +18,7 @@ import {
   startReceiver,
   startTestSandbox,
   usersOf,
-} from '../../sandbox/sandbox.ts';
+} from '../../../packages/sandbox/test/sandbox.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PROGRAMS = ['consumer.ts', 'consumer-mistakes.ts'];

@@ -8,8 +8,8 @@ import {
   timingSafeEqual,
   verify,
 } from 'node:crypto';
-import type { Body } from './json.ts';
-import type { Random } from './random.ts';
+import { type Body, textBody } from './json.ts';
+import { type Random, randomOf } from './random.ts';
 
 /*
  * The platform's signatures, written a second time and shared with nothing: a mistake in src/signature can't
@@ -31,7 +31,7 @@ export function md5Hex(text: string): string {
   return createHash('md5').update(text, 'utf8').digest('hex');
 }
 
-export function md5Sign(body: Body, secret: string): string {
+function md5Sign(body: Body, secret: string): string {
   return md5Hex(canonicalText(body) + secret);
 }
 
@@ -63,6 +63,28 @@ export function isRsaSign(plaintext: Uint8Array, key: KeyObject, signature: stri
   if (bytes === undefined) return false;
   const hash = createHash('md5').update(plaintext).digest('hex');
   return verify('RSA-SHA256', Buffer.from(hash), key, bytes);
+}
+
+/** The `sign` of flat members: of md5 with a secret, or of rsa with a private key. */
+export function flatSign(
+  members: Readonly<Record<string, string | number>>,
+  key: string | KeyObject,
+): string {
+  const texts = Object.entries(members).map(([name, value]) => [name, String(value)]);
+  const body = textBody(Object.fromEntries(texts));
+  return typeof key === 'string' ? md5Sign(body, key) : rsaTextSign(canonicalText(body), key);
+}
+
+/** `data` and `sign` of an envelope. The same plaintext, keys and seed give the same bytes. */
+export function seal(
+  plaintext: string,
+  { senderKey, receiverKey }: { readonly senderKey: KeyObject; readonly receiverKey: KeyObject },
+  seed: string,
+): { readonly data: string; readonly sign: string } {
+  return {
+    data: encrypt(plaintext, receiverKey, randomOf(seed, 'padding', plaintext)),
+    sign: rsaSign(plaintext, senderKey),
+  };
 }
 
 /** What PKCS#1 v1.5 adds to each block. */

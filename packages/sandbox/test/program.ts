@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { eventually } from '../eventually.ts';
-import { PROGRAM } from '../service-process.ts';
+import { eventually } from '../../../test/eventually.ts';
+import { PROGRAM } from '../../../test/service-process.ts';
 
 /** `countersign sandbox` as a process of its own. */
 export interface SandboxProgram {

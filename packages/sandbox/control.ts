@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../errors.ts';
+import { CountersignError } from '../../src/errors.ts';
 import { coinNamed } from './coins.ts';
 import type { Cosigner } from './cosigner.ts';
 import { addDecimals, readDecimal } from './decimal.ts';

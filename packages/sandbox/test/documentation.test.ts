@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { commandsFor } from '../../src/cli/commands.ts';
-import { FAULTS } from '../../src/sandbox/faults.ts';
-import { CODES } from '../../src/sandbox/refusal.ts';
-import { DISCREPANCIES, expectedOf } from '../../tools/end-to-end/discrepancies.ts';
+import { commandsFor } from '../../../src/cli/commands.ts';
+import { FAULTS } from '../faults.ts';
+import { CODES } from '../refusal.ts';
+import { DISCREPANCIES, expectedOf } from '../../../tools/end-to-end/discrepancies.ts';
 
-const page = readFileSync(new URL('../../docs/sandbox.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../docs/sandbox.md', import.meta.url), 'utf8');
 
 describe('docs/sandbox.md', () => {
   it('has a row for each fault, and no other', () => {

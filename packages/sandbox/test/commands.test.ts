@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { nextPort } from '../../ports.ts';
-import { NOW_MS, sharedCredentials, startReceiver, startTestSandbox } from '../../sandbox/sandbox.ts';
-import { type Run, runCall } from '../terminal.ts';
+import { nextPort } from '../../../test/ports.ts';
+import { NOW_MS, sharedCredentials, startReceiver, startTestSandbox } from './sandbox.ts';
+import { type Run, runCall } from '../../../test/cli/terminal.ts';
 
 /** A sandbox, and commands that steer it. */
 async function steered() {

@@ -7,7 +7,7 @@ import {
 } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf } from '../../src/errors.ts';
 
 /** What the platform's side and the merchant's side share, each with its own half of the keys. */
 export interface Credentials {

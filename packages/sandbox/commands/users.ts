@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../errors.ts';
-import type { Call, CommandRow } from '../command.ts';
-import { controlOption, steer } from './call.ts';
+import { CountersignError } from '../../../src/errors.ts';
+import { type Call, type SandboxCommand, controlOption, steer, steering } from './command.ts';
 
 /** The options of what adds to a balance. */
 function crediting(command: Command): Command {
@@ -17,7 +16,7 @@ const credited = (call: Call) => ({
   symbol: call.option('symbol') ?? '',
 });
 
-export const sandboxDeposit: CommandRow = {
+export const sandboxDeposit: SandboxCommand = {
   path: 'sandbox deposit',
   summary: 'Add a deposit to the balance of a user of the sandbox.',
   example: 'sandbox deposit 12345 --amount 250.5 --symbol USDT1742',
@@ -25,7 +24,7 @@ export const sandboxDeposit: CommandRow = {
   run: (session, call) => steer(session, call, { command: 'deposit', ...credited(call) }),
 };
 
-export const sandboxTransfer: CommandRow = {
+export const sandboxTransfer: SandboxCommand = {
   path: 'sandbox transfer',
   summary: 'Make a transfer order to a user of the sandbox, which is billed without a confirmation.',
   example: 'sandbox transfer 12345 --amount 20 --order-id T-1',
@@ -37,15 +36,13 @@ export const sandboxTransfer: CommandRow = {
   },
 };
 
-export const sandboxUsers: CommandRow = {
-  path: 'sandbox users',
-  summary: 'Show the users of the sandbox: openId, unused login code, API key and balances.',
-  example: 'sandbox users\nsandbox users --json',
-  define: controlOption,
-  run: (session, call) => steer(session, call, { command: 'users' }),
-};
+export const sandboxUsers = steering(
+  'users',
+  'Show the users of the sandbox: openId, unused login code, API key and balances.',
+  'sandbox users\nsandbox users --json',
+);
 
-export const sandboxLogin: CommandRow = {
+export const sandboxLogin: SandboxCommand = {
   path: 'sandbox login',
   summary: 'Log a user of the sandbox in, and show the code that auth/token exchanges once.',
   example: 'sandbox login 12345',

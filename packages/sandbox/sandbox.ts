@@ -1,5 +1,5 @@
-import { CountersignError } from '../errors.ts';
-import type { Clock } from '../values/clock.ts';
+import { CountersignError } from '../../src/errors.ts';
+import type { Clock } from '../../src/values/clock.ts';
 import { confirmPayment } from './confirmation.ts';
 import { answerControl } from './control.ts';
 import { type CosignerCredential, createCosigner } from './cosigner.ts';

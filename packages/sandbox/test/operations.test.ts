@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { OPERATIONS } from '../../src/sandbox/operations/registry.ts';
+import { OPERATIONS } from '../operations/registry.ts';
 import {
   NOW_MS,
   type Params,

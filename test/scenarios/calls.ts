@@ -1,6 +1,6 @@
 import type { Platform } from '../../packages/platform/client.ts';
 import type { Operation } from '../../packages/platform/operation.ts';
-import { NOW_MS, type TestSandbox, usersOf } from './sandbox.ts';
+import { NOW_MS, type TestSandbox, usersOf } from '../../packages/sandbox/test/sandbox.ts';
 
 const DAY_MS = 86_400_000;
 

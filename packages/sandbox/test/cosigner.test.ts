@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { SandboxOptions } from '../../src/sandbox/sandbox.ts';
-import { type TestService, type TestServiceOptions, TO, startTestService } from '../service.ts';
+import type { SandboxOptions } from '../sandbox.ts';
+import { type TestService, type TestServiceOptions, TO, startTestService } from '../../../test/service.ts';
 import { type TestSandbox, keysOf, sharedCredentials, startReceiver, startTestSandbox } from './sandbox.ts';
 
 const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';

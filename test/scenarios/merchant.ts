@@ -3,7 +3,13 @@ import { join } from 'node:path';
 import type { PlatformConfig } from '../../packages/platform/connection.ts';
 import { type Place, place } from '../cli/terminal.ts';
 import type { TestServiceOptions } from '../service.ts';
-import { APP_KEY, type TestSandbox, type TestScheme, receiverSources, sharedCredentials } from './sandbox.ts';
+import {
+  APP_KEY,
+  type TestSandbox,
+  type TestScheme,
+  receiverSources,
+  sharedCredentials,
+} from '../../packages/sandbox/test/sandbox.ts';
 
 /** What a client of the project needs to call a sandbox. It is patient, and asks once. */
 export function configOf({ url }: Pick<TestSandbox, 'url'>, scheme: TestScheme): PlatformConfig {

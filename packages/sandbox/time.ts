@@ -1,4 +1,4 @@
-import type { Clock } from '../values/clock.ts';
+import type { Clock } from '../../src/values/clock.ts';
 
 /** The clock of the sandbox, which people can set and move. */
 export interface SandboxClock {

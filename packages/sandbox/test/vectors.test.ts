@@ -1,9 +1,9 @@
 import { createPublicKey } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { readBody, textBody } from '../../src/sandbox/json.ts';
-import { randomOf } from '../../src/sandbox/random.ts';
-import { canonicalText, decrypt, encrypt, isMd5Sign, isRsaSign, md5Hex } from '../../src/sandbox/signing.ts';
-import vectors from '../vectors/signatures.json' with { type: 'json' };
+import { readBody, textBody } from '../json.ts';
+import { randomOf } from '../random.ts';
+import { canonicalText, decrypt, encrypt, isMd5Sign, isRsaSign, md5Hex } from '../signing.ts';
+import vectors from '../../../test/vectors/signatures.json' with { type: 'json' };
 import { keysOf, sharedCredentials } from './sandbox.ts';
 
 describe('the published vectors, in the sandbox', () => {

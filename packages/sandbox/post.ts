@@ -1,4 +1,4 @@
-import { messageOf } from '../errors.ts';
+import { messageOf } from '../../src/errors.ts';
 
 /** The answer of a receiver, or the reason why there is none. */
 export type Answer =

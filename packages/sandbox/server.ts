@@ -1,5 +1,5 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf } from '../../src/errors.ts';
 
 /** A request that was read to its end. */
 export interface ReadRequest {

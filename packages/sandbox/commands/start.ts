@@ -1,21 +1,19 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../errors.ts';
-import type { CosignerCredential } from '../../sandbox/cosigner.ts';
-import { ensureCredentials, readCredentials, settingsBlock } from '../../sandbox/credentials.ts';
-import { FAULTS, readFaults } from '../../sandbox/faults.ts';
-import { entryLine } from '../../sandbox/log.ts';
-import { type SandboxOptions, startSandbox } from '../../sandbox/sandbox.ts';
-import { INSTANT_FORM, readInstant } from '../../values/clock.ts';
-import { type Call, type CommandRow, optionName } from '../command.ts';
-import { columns, isoTime } from '../print.ts';
-import type { Session } from '../session.ts';
-import { CONTROL_PORT } from './call.ts';
+import { CountersignError } from '../../../src/errors.ts';
+import type { CosignerCredential } from '../cosigner.ts';
+import { ensureCredentials, readCredentials, settingsBlock } from '../credentials.ts';
+import { FAULTS, readFaults } from '../faults.ts';
+import { entryLine } from '../log.ts';
+import { type SandboxOptions, startSandbox } from '../sandbox.ts';
+import { INSTANT_FORM, readInstant } from '../../../src/values/clock.ts';
+import { columns, isoTime } from '../../../src/values/text.ts';
+import { CONTROL_PORT, type Call, type SandboxCommand, type Session } from './command.ts';
 
 /** Where the clock stands with `--seed`, unless `--clock` says otherwise. */
 const SEEDED_CLOCK = '2026-01-15T04:00:00Z';
 const DEFAULT_SEED = 'demo';
 
-export const sandboxStart: CommandRow = {
+export const sandboxStart: SandboxCommand = {
   path: 'sandbox',
   summary: "Run the platform's side on this machine: its operations, confirmations and a co-signer.",
   example:
@@ -147,5 +145,8 @@ function urlOf(option: string, written: string): string {
 function text(call: Call, name: string): string {
   const value = call.option(name);
   if (value !== undefined && value !== '') return value;
-  throw new CountersignError('USAGE', `${optionName(name)} is empty. Give a value`);
+  throw new CountersignError(
+    'USAGE',
+    `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is empty. Give a value`,
+  );
 }

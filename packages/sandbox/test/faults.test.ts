@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { FAULTS, type Fault, readFaults } from '../../src/sandbox/faults.ts';
-import { startTestService } from '../service.ts';
+import { FAULTS, type Fault, readFaults } from '../faults.ts';
+import { startTestService } from '../../../test/service.ts';
 import {
   type Received,
   SCHEMES,

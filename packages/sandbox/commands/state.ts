@@ -1,20 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { CountersignError, messageOf } from '../../errors.ts';
-import { durationMs } from '../../policy/rules/parameter.ts';
-import { INSTANT_FORM, readInstant } from '../../values/clock.ts';
-import type { CommandRow } from '../command.ts';
-import { callSandbox, controlOption, steer } from './call.ts';
+import { CountersignError, messageOf } from '../../../src/errors.ts';
+import { INSTANT_FORM, readInstant } from '../../../src/values/clock.ts';
+import { DAY_MS } from '../time.ts';
+import { type SandboxCommand, callSandbox, controlOption, steer, steering } from './command.ts';
 
-export const sandboxReset: CommandRow = {
-  path: 'sandbox reset',
-  summary: 'Set the records of the sandbox back to those of its seed.',
-  example: 'sandbox reset',
-  define: controlOption,
-  run: (session, call) => steer(session, call, { command: 'reset' }),
-};
+export const sandboxReset = steering('reset', 'Set the records of the sandbox back to those of its seed.');
 
-export const sandboxSnapshot: CommandRow = {
+export const sandboxSnapshot: SandboxCommand = {
   path: 'sandbox snapshot',
   summary: 'Write the records and the clock of the sandbox to a file.',
   example: 'sandbox snapshot before.json',
@@ -35,7 +28,7 @@ export const sandboxSnapshot: CommandRow = {
   },
 };
 
-export const sandboxRestore: CommandRow = {
+export const sandboxRestore: SandboxCommand = {
   path: 'sandbox restore',
   summary: 'Set the records and the clock of the sandbox to those of a snapshot.',
   example: 'sandbox restore before.json',
@@ -55,7 +48,7 @@ function textOf(file: string): string {
   }
 }
 
-export const sandboxClock: CommandRow = {
+export const sandboxClock: SandboxCommand = {
   path: 'sandbox clock',
   summary: 'Show, set or move the clock of the sandbox.',
   example: 'sandbox clock show\nsandbox clock set 2026-03-02T10:00:00Z\nsandbox clock move 1d',
@@ -75,12 +68,20 @@ export const sandboxClock: CommandRow = {
       throw new CountersignError('USAGE', `${action} is not an action. Write show, set or move`);
     }
     const byMs = durationMs(to);
-    if (byMs !== undefined) return steer(session, call, { command: 'clock-move', byMs });
+    if (byMs > 0) return steer(session, call, { command: 'clock-move', byMs });
     throw new CountersignError('USAGE', `${to} is not a duration. Write 90s, 2h or 1d`);
   },
 };
 
-export const sandboxLog: CommandRow = {
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: DAY_MS };
+
+/** 0 for a text that is no duration. */
+function durationMs(written: string): number {
+  const [, count = '0', unit = ''] = /^(\d{1,4})([smhd])$/.exec(written) ?? [];
+  return Number(count) * (UNITS_MS[unit] ?? 0);
+}
+
+export const sandboxLog: SandboxCommand = {
   path: 'sandbox log',
   summary: 'Show what the sandbox was asked and sent, what was signed, and why it was accepted or not.',
   example: 'sandbox log\nsandbox log --count 5 --json',

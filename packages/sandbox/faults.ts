@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError } from '../../src/errors.ts';
 import { randomOf } from './random.ts';
 
 /** What the sandbox can do wrong on purpose. */

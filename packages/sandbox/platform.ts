@@ -8,7 +8,7 @@ import { randomOf } from './random.ts';
 import { CODES, type Code, Refusal } from './refusal.ts';
 import { type Authentic, type Trace, authenticate } from './request.ts';
 import type { Reply } from './server.ts';
-import { type Scheme, encrypt, rsaSign } from './signing.ts';
+import { type Scheme, seal } from './signing.ts';
 import type { Payment, State } from './state.ts';
 import type { SandboxClock, Zone } from './time.ts';
 
@@ -169,10 +169,6 @@ const isObject = (data: Json): data is JsonObject =>
 /** `data` and `sign` are empty if there is no data. */
 function sealed(data: Json, { credentials, state }: PlatformParts): JsonObject {
   if (data === null) return { data: '', sign: '' };
-  const plaintext = JSON.stringify(data);
-  const random = randomOf(state.seed, 'padding', plaintext);
-  return {
-    data: encrypt(plaintext, credentials.merchantKey, random),
-    sign: rsaSign(plaintext, credentials.platformKey),
-  };
+  const { platformKey: senderKey, merchantKey: receiverKey } = credentials;
+  return seal(JSON.stringify(data), { senderKey, receiverKey }, state.seed);
 }

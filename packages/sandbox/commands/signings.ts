@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../errors.ts';
-import { addDecimals, readDecimal } from '../../sandbox/decimal.ts';
-import type { Call, CommandRow } from '../command.ts';
-import { web3Options } from '../send.ts';
-import { controlOption, steer } from './call.ts';
+import { CountersignError } from '../../../src/errors.ts';
+import { addDecimals, readDecimal } from '../decimal.ts';
+import { type Call, type SandboxCommand, controlOption, steer, steering } from './command.ts';
 
 const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
 const TO = '0x52908400098527886E0F7030069857D2E4169EE7';
 const AMOUNT = '1.5';
+const CONTRACT = '0xdAC17F958D2ee523a2206206994597C13D831ec7';
+/** A transfer of 100 tokens with 6 decimal places to TO. */
+const DATA = `0xa9059cbb${TO.slice(2).toLowerCase().padStart(64, '0')}${'5f5e100'.padStart(64, '0')}`;
 
 function asking(command: Command): Command {
   return controlOption(command)
@@ -16,7 +17,7 @@ function asking(command: Command): Command {
     .option('--speed-ups <number>', 'how often it is sped up after it was signed', '0');
 }
 
-export const sandboxWithdraw: CommandRow = {
+export const sandboxWithdraw: SandboxCommand = {
   path: 'sandbox withdraw',
   summary: 'Begin a withdrawal, about which the co-signer of the sandbox will ask.',
   example:
@@ -39,11 +40,16 @@ export const sandboxWithdraw: CommandRow = {
     }),
 };
 
-export const sandboxWeb3: CommandRow = {
+export const sandboxWeb3: SandboxCommand = {
   path: 'sandbox web3',
   summary: 'Begin a web3 transaction, about which the co-signer of the sandbox will ask.',
   example: 'sandbox web3\nsandbox web3 --contract 0x0000000000000000000000000000000000000001',
-  define: (command) => web3Options(asking(command)),
+  define: (command) =>
+    asking(command)
+      .option('--amount <decimal>', 'amount; -1 for unlimited', '0')
+      .option('--symbol <symbol>', 'main_chain_symbol', 'ETH')
+      .option('--contract <address>', 'interactive_contract, also the destination', CONTRACT)
+      .option('--data <hex>', 'input_data', DATA),
   run: (session, call) =>
     steer(session, call, {
       command: 'web3',
@@ -54,29 +60,18 @@ export const sandboxWeb3: CommandRow = {
     }),
 };
 
-export const sandboxSignings: CommandRow = {
-  path: 'sandbox signings',
-  summary: 'Show the withdrawals and web3 transactions of the sandbox, and whether they were signed.',
-  example: 'sandbox signings',
-  define: controlOption,
-  run: (session, call) => steer(session, call, { command: 'signings' }),
-};
-
-export const sandboxPoll: CommandRow = {
-  path: 'sandbox poll',
-  summary: 'Make the co-signer of the sandbox ask about everything that is pending, now.',
-  example: 'sandbox poll',
-  define: controlOption,
-  run: (session, call) => steer(session, call, { command: 'poll' }),
-};
-
-export const sandboxSelfCheck: CommandRow = {
-  path: 'sandbox self-check',
-  summary: 'Make the co-signer of the sandbox check the public keys of the receiver (verify_public_hash).',
-  example: 'sandbox self-check',
-  define: controlOption,
-  run: (session, call) => steer(session, call, { command: 'self-check' }),
-};
+export const sandboxSignings = steering(
+  'signings',
+  'Show the withdrawals and web3 transactions of the sandbox, and whether they were signed.',
+);
+export const sandboxPoll = steering(
+  'poll',
+  'Make the co-signer of the sandbox ask about everything that is pending, now.',
+);
+export const sandboxSelfCheck = steering(
+  'self-check',
+  'Make the co-signer of the sandbox check the public keys of the receiver (verify_public_hash).',
+);
 
 function common(call: Call) {
   const request = call.option('request');

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../errors.ts';
+import { CountersignError } from '../../src/errors.ts';
 
 /*
  * All that the sandbox keeps, as one JSON value: it is what a snapshot holds. Amounts are decimal texts,

@@ -15,9 +15,9 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { ensureCredentials, readCredentials } from '../../src/sandbox/credentials.ts';
-import type { Entry } from '../../src/sandbox/log.ts';
-import { type SandboxOptions, startSandbox } from '../../src/sandbox/sandbox.ts';
+import { ensureCredentials, readCredentials } from '../credentials.ts';
+import type { Entry } from '../log.ts';
+import { type SandboxOptions, startSandbox } from '../sandbox.ts';
 import { steerSandbox } from './program.ts';
 
 export const APP_KEY = 'demo-shop';
