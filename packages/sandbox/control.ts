@@ -6,7 +6,7 @@ import { addDecimals, readDecimal } from './decimal.ts';
 import { type SandboxLog, entryLine } from './log.ts';
 import { releaseUnconfirmed } from './operations/payments.ts';
 import { randomOf } from './random.ts';
-import { seedState } from './seed.ts';
+import { type User, seedState, usersOf } from './seed.ts';
 import type { ReadRequest, Reply } from './server.ts';
 import { type Signing, type State, accountOf, readSnapshot, snapshotText } from './state.ts';
 import type { SandboxClock } from './time.ts';
@@ -183,7 +183,7 @@ const READING: ReadonlySet<ControlCommand['command']> = new Set([
 
 /** Changes the state in place, so that a payment that waits for an answer finds its order gone. */
 function reset({ state, seed, scale, clock }: ControlParts): Done {
-  Object.assign(state, seedState({ seed, scale, nowMs: clock.nowMs() }));
+  Object.assign(state, seedState({ seed, scale, seededAtMs: clock.nowMs() }));
   return { text: `The state is that of the seed ${seed}.`, value: { seed } };
 }
 
@@ -204,8 +204,9 @@ function clockShown(clock: SandboxClock): Done {
   };
 }
 
-function users({ users: all, accounts, codes }: State): Done {
-  const value = all.map((user) => ({
+function users(state: State): Done {
+  const { accounts, codes } = state;
+  const value = usersOf(state).map((user) => ({
     uid: user.uid,
     openId: user.openId,
     email: user.email,
@@ -226,8 +227,8 @@ function users({ users: all, accounts, codes }: State): Done {
   return { text: value.map(line).join('\n'), value };
 }
 
-function userWith(state: State, uid: number): State['users'][number] {
-  const user = state.users.find((each) => each.uid === uid);
+function userWith(state: State, uid: number): User {
+  const user = usersOf(state).find((each) => each.uid === uid);
   if (user !== undefined) return user;
   throw new CountersignError('USAGE', `there is no user ${uid}. \`countersign sandbox users\` lists them`);
 }
@@ -268,8 +269,7 @@ function deposit(
   const id = state.nextId++;
   const own = randomOf(state.seed, 'deposit', id);
   const [addressTo, txid] = [`0x${own.hex(40)}`, `0x${own.hex(64)}`];
-  const rest = { status: 1, depositType: 1, riskLevel: 0, createdAtMs: nowMs };
-  state.deposits.push({ id, uid, symbol, amount: added, addressTo, txid, ...rest });
+  state.deposits.push({ id, uid, symbol, amount: added, addressTo, txid, createdAtMs: nowMs });
   const value = { id, uid, symbol, amount: added, balance };
   return { text: `Deposit ${id}: user ${uid} has ${balance} ${symbol}.`, value };
 }

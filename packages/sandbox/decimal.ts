@@ -26,6 +26,11 @@ export function subtractDecimals(a: string, b: string): string {
   return decimalText(signedUnits(a) - signedUnits(b));
 }
 
+/** `a * b`, rounded down to 18 decimal places. */
+export function multiplyDecimals(a: string, b: string): string {
+  return decimalText((signedUnits(a) * signedUnits(b)) / UNIT);
+}
+
 function signedUnits(text: string): bigint {
   const negative = text.startsWith('-');
   const units = readDecimal(negative ? text.slice(1) : text);

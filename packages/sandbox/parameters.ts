@@ -59,6 +59,9 @@ export const amount: Check<string> = (written, name) => {
 export const page = whole(1, 1_000_000);
 export const pageSize = whole(1, 1000);
 
+/** The parameters of an operation whose pages have `size` records unless the request says otherwise. */
+export const paging = (size: number) => ({ page: byDefault(1, page), pageSize: byDefault(size, pageSize) });
+
 export function refuse(name: string, why: string): never {
   throw new Refusal('10020', `${name} ${why}`);
 }

@@ -60,7 +60,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { seed, scale, credentials, segment, dailyLimit, lateMs, timeoutMs, receiver } = options;
   const zone = zoneNamed(options.zone);
   const clock = createClock(options.clock, options.standsAtMs);
-  const state = seedState({ seed, scale, nowMs: clock.nowMs() });
+  const state = seedState({ seed, scale, seededAtMs: clock.nowMs() });
   const log = createSandboxLog(clock.nowMs, options.onEntry);
   const faults = createFaults(seed, options.faults);
   const outgoing = { state, credentials, faults, lateMs, timeoutMs, log, now: clock.nowMs };

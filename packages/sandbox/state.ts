@@ -2,28 +2,14 @@ import { z } from 'zod';
 import { CountersignError } from '../../src/errors.ts';
 
 /*
- * All that the sandbox keeps, as one JSON value: it is what a snapshot holds. Amounts are decimal texts,
- * times are milliseconds since the epoch. Members are named as in section 2 where they hold what is answered.
+ * All that changes, as one JSON value: it is what a snapshot holds, with the seed of the other records. Amounts
+ * are decimal texts, times are milliseconds since the epoch.
  */
 
 const amount = z.string().regex(/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/);
 const ms = z.int();
 const id = z.int();
 const text = z.string();
-
-const user = z.strictObject({
-  uid: id,
-  openId: text,
-  nickname: text,
-  inviteCode: text,
-  /** The uid of the user who invited this one; -1 if there is none. */
-  invitedUid: z.int(),
-  mobileNumber: text,
-  email: text,
-  apiKey: text,
-  secret: text,
-  createdAtMs: ms,
-});
 
 /** `type` is one of section 3.2. */
 const account = z.strictObject({
@@ -35,98 +21,14 @@ const account = z.strictObject({
   updatedAtMs: ms,
 });
 
-const order = z.strictObject({
-  id,
-  userId: id,
-  side: z.enum(['BUY', 'SELL']),
-  orderType: z.int(),
-  status: z.int(),
-  source: z.int(),
-  symbol: text,
-  price: amount,
-  volume: amount,
-  dealVolume: amount,
-  createdAtMs: ms,
-});
-
+/** One that a command made. */
 const deposit = z.strictObject({
   id,
   uid: id,
   symbol: text,
   amount,
   addressTo: text,
-  txid: text.optional(),
-  status: z.int(),
-  depositType: z.int(),
-  riskLevel: z.int(),
-  createdAtMs: ms,
-});
-
-const brokerBonus = z.strictObject({
-  id,
-  uid: id,
-  pid: id,
-  symbol: text,
-  feeSymbol: text,
-  fee: amount,
-  amount,
-  createdAtMs: ms,
-});
-
-const address = z.strictObject({
-  walletType: z.int(),
-  symbol: text,
-  uid: id,
-  address: text,
-  walletUid: id,
-  tag: text,
-});
-
-const walletSymbol = z.strictObject({ walletType: z.int(), symbol: text, walletSymbol: text });
-
-const otherTransfer = z.strictObject({
-  id,
-  uid: id,
-  amount,
-  coinSymbol: text,
-  transactionScene: text,
-  status: z.int(),
-  createdAtMs: ms,
-});
-
-const otcTrade = z.strictObject({
-  id,
-  buyerId: id,
-  sellerId: id,
-  coinSymbol: text,
-  price: amount,
-  volume: amount,
-  totalPrice: amount,
-  status: z.int(),
-  createdAtMs: ms,
-  paidAtMs: ms.nullable(),
-});
-
-const coupon = z.strictObject({
-  id,
-  sn: text,
-  uid: id,
-  coin: text,
-  amount,
-  amountSup: amount,
-  amountUse: amount,
-  amountBack: amount,
-  /** 1 received, 2 to be recovered, 3 recovered. */
-  status: z.int(),
-  timeMs: ms,
-});
-
-const gift = z.strictObject({
-  uid: id,
-  symbol: text,
-  amount,
-  typeName: text,
-  opUid: id,
+  txid: text,
   createdAtMs: ms,
 });
 
@@ -141,42 +43,6 @@ const payment = z.strictObject({
   state: z.enum(['confirming', 'paid']),
   createdAtMs: ms,
   paidAtMs: ms,
-});
-
-const feeShare = z.strictObject({
-  symbol: text,
-  base: text,
-  quote: text,
-  /** 0 statistic, 1 calculated, 3 settled. */
-  status: z.int(),
-  itemDateMs: ms,
-  baseFee: amount,
-  quoteFee: amount,
-  rate: amount,
-});
-
-const coAgentBonus = z.strictObject({
-  id,
-  uid: id,
-  subUid: id,
-  superUid: id,
-  coin: text,
-  amount,
-  selfVolume: amount,
-  subVolume: amount,
-  status: z.int(),
-  subLevel: z.int(),
-  userType: z.int(),
-  bonusType: z.int(),
-  timeMs: ms,
-});
-
-const agentUser = z.strictObject({
-  uid: id,
-  coin: text,
-  itemDate: z.int(),
-  tradeAmount: amount,
-  feeAmount: amount,
 });
 
 /** A code of the first login step (section 5, rule 3). */
@@ -214,23 +80,17 @@ const signing = z.strictObject({
 });
 
 const stateSchema = z.strictObject({
-  form: z.literal('countersign sandbox 1'),
+  form: z.literal('countersign sandbox 2'),
   seed: text,
-  users: z.array(user),
+  /** Multiplies the numbers of seeded records. */
+  scale: z.int().min(1).max(1000),
+  /** When the records were seeded: they are all older. */
+  seededAtMs: ms,
   accounts: z.array(account),
-  orders: z.array(order),
   deposits: z.array(deposit),
-  brokerBonuses: z.array(brokerBonus),
-  addresses: z.array(address),
-  walletSymbols: z.array(walletSymbol),
-  otherTransfers: z.array(otherTransfer),
-  otcTrades: z.array(otcTrade),
-  coupons: z.array(coupon),
-  gifts: z.array(gift),
+  /** The ids of coupons that were recovered. */
+  recoveredCoupons: z.array(id),
   payments: z.array(payment),
-  feeShares: z.array(feeShare),
-  coAgentBonuses: z.array(coAgentBonus),
-  agentUsers: z.array(agentUser),
   codes: z.array(loginCode),
   tokens: z.array(token),
   signings: z.array(signing),
@@ -241,7 +101,6 @@ const stateSchema = z.strictObject({
 
 /** Operations and commands change it in place. */
 export type State = z.infer<typeof stateSchema>;
-export type User = State['users'][number];
 export type Payment = State['payments'][number];
 export type Signing = State['signings'][number];
 

@@ -2,8 +2,9 @@ import { COINS, coinNamed } from '../coins.ts';
 import type { Json } from '../json.ts';
 import { byDefault, listOf, optional, page, pageSize, refuse, required, text, whole } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
+import { FIRST_UID, amountUpTo, coinAt, idAt, seeded, uidAt } from '../seed.ts';
 import { DAY_MS } from '../time.ts';
-import { newestFirst, operation, pageOf, userNamed } from './operation.ts';
+import { operation, pageOf, userNamed } from './operation.ts';
 
 /** Account types of section 3.2. */
 const TYPES = ['201', '202', '207', '210', '217', '218', '230', '221'];
@@ -78,6 +79,22 @@ export const userAccounts = operation(
   },
 );
 
+const DEPOSITS = seeded(({ times, random, hoursAgo }) =>
+  times(90).map((at) => {
+    const own = random('deposit', at);
+    return {
+      symbol: coinAt(at),
+      id: idAt(at),
+      uid: at % 3 === 0 ? FIRST_UID : uidAt(at),
+      createdAt: hoursAgo(1 + at * 3),
+      addressTo: `0x${own.hex(40)}`,
+      amount: amountUpTo(own, 20, 4),
+      ...(at % 7 !== 0 && { txid: `0x${own.hex(64)}` }),
+      depositType: own.pick([0, 1]),
+    };
+  }),
+);
+
 /** Section 4.5. */
 export const deposits = operation(
   {
@@ -92,26 +109,23 @@ export const deposits = operation(
       pageSize: byDefault(20, pageSize),
     },
   },
-  ({ openId, userId, mobileNumber, email, pageNumber, pageSize: size }, { state }): Json => {
-    const user = userNamed(state, { openId, uid: userId, mobileNumber, email });
-    const own = newestFirst(
-      state.deposits.filter(({ uid }) => uid === user.uid),
-      ({ createdAtMs }) => createdAtMs,
-    );
-    return pageOf(own, pageNumber, size).map(({ txid, createdAtMs, ...deposit }) => ({
-      symbol: deposit.symbol,
-      id: deposit.id,
-      uid: deposit.uid,
+  ({ userId, pageNumber, pageSize: size, ...names }, { state }): Json => {
+    const { uid, mobileNumber, email } = userNamed(state, { ...names, uid: userId });
+    const added = state.deposits.map(({ createdAtMs, ...each }) => ({
+      ...each,
       createdAt: createdAtMs,
-      addressTo: deposit.addressTo,
-      amount: deposit.amount,
-      ...(txid !== undefined && { txid }),
-      status: deposit.status,
-      depositType: deposit.depositType,
+      depositType: 1,
+    }));
+    const own = [...added, ...DEPOSITS(state)]
+      .filter((each) => each.uid === uid)
+      .sort((a, b) => b.createdAt - a.createdAt);
+    return pageOf(own, { page: pageNumber, pageSize: size }).map((each) => ({
+      ...each,
+      status: 1,
       statusDesc: 'success',
-      mobileNumber: user.mobileNumber,
-      email: user.email,
-      riskLevel: deposit.riskLevel,
+      mobileNumber,
+      email,
+      riskLevel: 0,
     }));
   },
 );

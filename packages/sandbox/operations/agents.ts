@@ -1,16 +1,39 @@
-import { decimalText, readDecimal } from '../decimal.ts';
-import { type Json, exactNumber } from '../json.ts';
-import { byDefault, listOf, oneOf, optional, page, pageSize, required, text, whole } from '../parameters.ts';
-import type { State } from '../state.ts';
+import { PAIRS } from '../coins.ts';
+import { multiplyDecimals } from '../decimal.ts';
+import { exactNumber } from '../json.ts';
+import { listOf, oneOf, optional, paging, required, text, whole } from '../parameters.ts';
+import { FIRST_UID, USERS, amountUpTo, coinAt, idAt, seeded, uidAt, usersOf } from '../seed.ts';
 import { DAY_MS } from '../time.ts';
-import { isWithin, matches, newestFirst, operation, pageOf } from './operation.ts';
+import { counted, isWithin, matches, operation } from './operation.ts';
 
-const UNIT = 10n ** 18n;
-
-/** A share of an amount, rounded down to 18 decimal places. */
-function share(amount: string, rate: string): string {
-  return decimalText(((readDecimal(amount) ?? 0n) * (readDecimal(rate) ?? 0n)) / UNIT);
-}
+const BROKER_BONUSES = seeded(({ times, random, hoursAgo }) =>
+  times(45).map((at) => {
+    const own = random('bonus', at);
+    const [fee, amount, ctime] = [amountUpTo(own, 2, 6), amountUpTo(own, 1, 6), hoursAgo(1 + at * 7)];
+    return {
+      symbol: PAIRS[at % 2]?.symbol ?? PAIRS[0].symbol,
+      amount: exactNumber(amount),
+      roleId: 1,
+      fee: exactNumber(fee),
+      scale: exactNumber('0.2'),
+      feeSum: exactNumber(fee),
+      pid: FIRST_UID,
+      usdtRate: exactNumber('1'),
+      mtime: ctime,
+      feeSymbol: coinAt(at),
+      usdtAmount: exactNumber(amount),
+      scaleStr: '20%',
+      uid: uidAt(1 + (at % 4)),
+      companyId: 1,
+      rate: exactNumber('1'),
+      amountStr: amount,
+      ctime,
+      id: idAt(at),
+      brokerageType: 1,
+      brokerageStats: 1,
+    };
+  }),
+);
 
 /** Section 4.7. */
 export const brokerBonuses = operation(
@@ -21,57 +44,51 @@ export const brokerBonuses = operation(
       pid: optional(whole()),
       ctimeStart: optional(whole()),
       ctimeEnd: optional(whole()),
-      page: byDefault(1, page),
-      pageSize: byDefault(10, pageSize),
+      ...paging(10),
       feeCoinName: optional(text),
     },
   },
-  ({ uid, pid, ctimeStart, ctimeEnd, feeCoinName, page: number, pageSize: size }, { state }) => {
-    const found = newestFirst(
-      state.brokerBonuses.filter(
-        (each) =>
-          matches(each.uid, uid) &&
-          matches(each.pid, pid) &&
-          matches(each.feeSymbol, feeCoinName) &&
-          isWithin(each.createdAtMs, ctimeStart, ctimeEnd),
-      ),
-      ({ createdAtMs }) => createdAtMs,
+  ({ uid, pid, ctimeStart, ctimeEnd, feeCoinName, ...asked }, { state }) => {
+    const found = BROKER_BONUSES(state).filter(
+      (each) =>
+        matches(each.uid, uid) &&
+        matches(each.pid, pid) &&
+        matches(each.feeSymbol, feeCoinName) &&
+        isWithin(each.ctime, ctimeStart, ctimeEnd),
     );
-    const { users } = state;
-    return {
-      count: found.length,
-      list: pageOf(found, number, size).map((each) => brokerBonusJson(each, users)),
-    };
+    const withUser = found.map((each) => {
+      const user = usersOf(state).find((one) => one.uid === each.uid);
+      return { ...each, phoneNumber: user?.mobileNumber ?? '', email: user?.email ?? '' };
+    });
+    return counted(withUser, asked);
   },
 );
 
-function brokerBonusJson(bonus: State['brokerBonuses'][number], users: State['users']): Json {
-  const user = users.find(({ uid }) => uid === bonus.uid);
-  return {
-    symbol: bonus.symbol,
-    amount: exactNumber(bonus.amount),
-    roleId: 1,
-    fee: exactNumber(bonus.fee),
-    scale: exactNumber('0.2'),
-    feeSum: exactNumber(bonus.fee),
-    pid: bonus.pid,
-    usdtRate: exactNumber('1'),
-    mtime: bonus.createdAtMs,
-    feeSymbol: bonus.feeSymbol,
-    usdtAmount: exactNumber(bonus.amount),
-    scaleStr: '20%',
-    uid: bonus.uid,
-    companyId: 1,
-    phoneNumber: user?.mobileNumber ?? '',
-    rate: exactNumber('1'),
-    amountStr: bonus.amount,
-    ctime: bonus.createdAtMs,
-    id: bonus.id,
-    brokerageType: 1,
-    brokerageStats: 1,
-    email: user?.email ?? '',
-  };
-}
+const CO_AGENT_BONUSES = seeded(({ times, random, hoursAgo }) =>
+  times(48).map((at) => {
+    const own = random('co-agent', at);
+    const [uid, subUid] = [uidAt(1 + (at % 4)), uidAt(5 + (at % 12))];
+    return {
+      selfVolume: amountUpTo(own, 900),
+      amount: amountUpTo(own, 9, 4),
+      subVolume: amountUpTo(own, 900),
+      scale: exactNumber('0.3'),
+      remark: '',
+      subUid,
+      subAccount: `user-${subUid}`,
+      uid,
+      superUid: FIRST_UID,
+      nickname: `user-${uid}`,
+      id: idAt(at),
+      userType: own.pick([1, 2]),
+      time: hoursAgo(1 + at * 6),
+      bonusType: own.pick([1, 2]),
+      subLevel: 1 + (at % 2),
+      coin: coinAt(at),
+      status: at % 4,
+    };
+  }),
+);
 
 /** Section 4.20. `uid` and `pid` are both described as the invitee's UID, and both filter by it. */
 export const coAgentBonuses = operation(
@@ -81,8 +98,7 @@ export const coAgentBonuses = operation(
       coin: optional(text),
       ctimeStart: optional(whole()),
       ctimeEnd: optional(whole()),
-      page: byDefault(1, page),
-      pageSize: byDefault(10, pageSize),
+      ...paging(10),
       uid: optional(whole()),
       pid: optional(whole()),
       superUid: optional(whole()),
@@ -93,44 +109,33 @@ export const coAgentBonuses = operation(
     },
   },
   (values, { state }) => {
-    const found = newestFirst(
-      state.coAgentBonuses.filter(
-        (each) =>
-          matches(each.coin, values.coin) &&
-          isWithin(each.timeMs, values.ctimeStart, values.ctimeEnd) &&
-          matches(each.subUid, values.uid) &&
-          matches(each.subUid, values.pid) &&
-          matches(each.superUid, values.superUid) &&
-          matches(each.status, values.status) &&
-          matches(each.subLevel, values.levelType) &&
-          matches(each.userType, values.userType) &&
-          matches(each.bonusType, values.bonusType),
-      ),
-      ({ timeMs }) => timeMs,
+    const found = CO_AGENT_BONUSES(state).filter(
+      (each) =>
+        matches(each.coin, values.coin) &&
+        isWithin(each.time, values.ctimeStart, values.ctimeEnd) &&
+        matches(each.subUid, values.uid) &&
+        matches(each.subUid, values.pid) &&
+        matches(each.superUid, values.superUid) &&
+        matches(each.status, values.status) &&
+        matches(each.subLevel, values.levelType) &&
+        matches(each.userType, values.userType) &&
+        matches(each.bonusType, values.bonusType),
     );
-    return {
-      count: found.length,
-      list: pageOf(found, values.page, values.pageSize).map((each) => ({
-        selfVolume: each.selfVolume,
-        amount: each.amount,
-        subVolume: each.subVolume,
-        scale: exactNumber('0.3'),
-        remark: '',
-        subUid: each.subUid,
-        subAccount: `user-${each.subUid}`,
-        uid: each.uid,
-        superUid: each.superUid,
-        nickname: `user-${each.uid}`,
-        id: each.id,
-        userType: each.userType,
-        time: each.timeMs,
-        bonusType: each.bonusType,
-        subLevel: each.subLevel,
-        coin: each.coin,
-        status: each.status,
-      })),
-    };
+    return counted(found, values);
   },
+);
+
+const AGENT_USERS = seeded(({ times, random, nowMs }) =>
+  times(40).map((at) => {
+    const own = random('agent', at);
+    return {
+      itemDate: nowMs - (nowMs % DAY_MS) - Math.floor(at / USERS) * DAY_MS,
+      uid: String(uidAt(at)),
+      coin: 'USDT1742',
+      tradeAmount: amountUpTo(own, 90_000),
+      feeAmount: amountUpTo(own, 90),
+    };
+  }),
 );
 
 /** Section 4.21. */
@@ -141,18 +146,60 @@ export const agentUsers = operation(
     parameters: { uids: required(listOf(whole())) },
   },
   ({ uids }, { state }) => {
-    const found = state.agentUsers.filter(({ uid }) => uids.includes(uid));
-    return {
-      count: String(found.length),
-      list: found.map(({ itemDate, uid, coin, tradeAmount, feeAmount }) => ({
-        itemDate,
-        uid: String(uid),
-        coin,
-        tradeAmount,
-        feeAmount,
-      })),
-    };
+    const list = AGENT_USERS(state).filter(({ uid }) => uids.includes(Number(uid)));
+    return { count: String(list.length), list };
   },
+);
+
+/** Records of section 2.17. The rules behind the values other than the fees are not published. */
+const FEE_SHARES = seeded(({ times, random, nowMs }) =>
+  times(42)
+    .map((at) => {
+      const own = random('fee', at);
+      const { symbol, base, quote } = PAIRS[at % PAIRS.length] ?? PAIRS[0];
+      const status = own.pick(['0', '1', '3', '3']);
+      const [baseFee, quoteFee] = [amountUpTo(own, 2, 6), amountUpTo(own, 100, 4)];
+      const rate = own.pick(['0.1', '0.2', '0.35']);
+      const [baseRebate, quoteRebate] = [multiplyDecimals(baseFee, rate), multiplyDecimals(quoteFee, rate)];
+      const itemDate = String(nowMs - (nowMs % DAY_MS) - (at % 14) * DAY_MS);
+      return {
+        symbol,
+        base,
+        quote,
+        qouteValueSub: quoteRebate,
+        rebateRateSymbol: 'USDT',
+        baseRebateFeeValueStr: baseRebate,
+        maxDivideRate: '0.5',
+        baseValueAll: baseFee,
+        takerRate: '0.002',
+        makerRate: '0.001',
+        quoteRateSymbol: 'USDT',
+        qouteFeeValue: quoteFee,
+        baseConvertValue: baseFee,
+        qouteValueAll: quoteFee,
+        baseFeeValue: baseFee,
+        baseRateSymbol: 'USDT',
+        qouteRebateFeeValue: quoteRebate,
+        baseRate: '1',
+        incomeDivideRate: rate,
+        itemDate,
+        remark: '',
+        qouteConvertValue: quoteFee,
+        baseRebateFeeValue: baseRebate,
+        sumConvertValue: quoteFee,
+        rebateConvertValue: quoteRebate,
+        volumeDivideRate: '0',
+        quoteRate: '1',
+        rateTime: itemDate,
+        rebateRate: rate,
+        rebate: null,
+        countTime: itemDate,
+        qouteConvertValueStr: quoteFee,
+        billingStatus: status,
+        baseValueSub: baseRebate,
+      };
+    })
+    .sort((a, b) => Number(b.itemDate) - Number(a.itemDate)),
 );
 
 /** The latest days that are given if no time is (section 8). */
@@ -166,69 +213,20 @@ export const feeShares = operation(
       symbol: optional(text),
       itemDateStart: optional(whole()),
       itemDateEnd: optional(whole()),
-      page: byDefault(1, page),
-      pageSize: byDefault(10, pageSize),
+      ...paging(10),
       billstatus: optional(oneOf('0', '1', '3', '-999')),
     },
   },
-  ({ symbol, itemDateStart, itemDateEnd, billstatus, page: number, pageSize: size }, { state, nowMs }) => {
+  ({ symbol, itemDateStart, itemDateEnd, billstatus, ...asked }, { state, nowMs }) => {
     const isOpen = itemDateStart === undefined && itemDateEnd === undefined;
     const fromMs = isOpen ? nowMs - LATEST_MS : itemDateStart;
-    const status = billstatus === undefined || billstatus === '-999' ? undefined : Number(billstatus);
-    const found = newestFirst(
-      state.feeShares.filter(
-        (each) =>
-          matches(each.symbol, symbol) &&
-          matches(each.status, status) &&
-          isWithin(each.itemDateMs, fromMs, itemDateEnd),
-      ),
-      ({ itemDateMs }) => itemDateMs,
+    const status = billstatus === '-999' ? undefined : billstatus;
+    const found = FEE_SHARES(state).filter(
+      (each) =>
+        matches(each.symbol, symbol) &&
+        matches(each.billingStatus, status) &&
+        isWithin(Number(each.itemDate), fromMs, itemDateEnd),
     );
-    return { count: found.length, list: pageOf(found, number, size).map(feeShareJson) };
+    return counted(found, asked);
   },
 );
-
-/**
- * A record of section 2.17. The fees are the state's; the rules behind the other values are not published.
- */
-function feeShareJson(each: State['feeShares'][number]): Json {
-  const { symbol, base, quote, rate, baseFee, quoteFee, status } = each;
-  const [baseRebate, quoteRebate] = [share(baseFee, rate), share(quoteFee, rate)];
-  const atMs = String(each.itemDateMs);
-  return {
-    symbol,
-    base,
-    quote,
-    qouteValueSub: quoteRebate,
-    rebateRateSymbol: 'USDT',
-    baseRebateFeeValueStr: baseRebate,
-    maxDivideRate: '0.5',
-    baseValueAll: baseFee,
-    takerRate: '0.002',
-    makerRate: '0.001',
-    quoteRateSymbol: 'USDT',
-    qouteFeeValue: quoteFee,
-    baseConvertValue: baseFee,
-    qouteValueAll: quoteFee,
-    baseFeeValue: baseFee,
-    baseRateSymbol: 'USDT',
-    qouteRebateFeeValue: quoteRebate,
-    baseRate: '1',
-    incomeDivideRate: rate,
-    itemDate: atMs,
-    remark: '',
-    qouteConvertValue: quoteFee,
-    baseRebateFeeValue: baseRebate,
-    sumConvertValue: quoteFee,
-    rebateConvertValue: quoteRebate,
-    volumeDivideRate: '0',
-    quoteRate: '1',
-    rateTime: atMs,
-    rebateRate: rate,
-    rebate: null,
-    countTime: atMs,
-    qouteConvertValueStr: quoteFee,
-    billingStatus: String(status),
-    baseValueSub: baseRebate,
-  };
-}

@@ -1,8 +1,9 @@
-import { byDefault, optional, required, text, whole } from '../parameters.ts';
+import { optional, paging, required, text, whole } from '../parameters.ts';
 import type { Json } from '../json.ts';
 import { Refusal } from '../refusal.ts';
+import { usersOf } from '../seed.ts';
 import { DAY_MS } from '../time.ts';
-import { type Context, operation, userNamed } from './operation.ts';
+import { type Context, operation, pageOf, userNamed } from './operation.ts';
 
 const TOKEN_SECONDS = 7200;
 const REFRESHABLE_MS = 30 * DAY_MS;
@@ -80,12 +81,11 @@ export const invitations = operation(
       openId: optional(text),
       uid: optional(whole()),
       emailOrPhone: optional(text),
-      page: byDefault(1, whole(1, 1_000_000)),
-      pageSize: byDefault(100, whole(1, 1000)),
+      ...paging(100),
     },
   },
-  ({ openId, uid, emailOrPhone, page, pageSize }, context) => {
-    const { users } = context.state;
+  ({ openId, uid, emailOrPhone, ...asked }, context) => {
+    const users = usersOf(context.state);
     const named =
       uid !== undefined
         ? { uid }
@@ -119,7 +119,7 @@ export const invitations = operation(
         invitedCode: inviter?.inviteCode ?? '',
         ctime: context.zone.textOf(user.createdAtMs),
       },
-      userExtInviteVoList: levelOne.slice((page - 1) * pageSize, page * pageSize).map((each) => ({
+      userExtInviteVoList: pageOf(levelOne, asked).map((each) => ({
         ...entry(each, user, 1),
         childLevel: invitedBy(each.uid).map((child) => entry(child, each, 2)),
       })),

@@ -3,7 +3,8 @@ import type { Body, Json } from '../json.ts';
 import { type Readers, readParameters } from '../parameters.ts';
 import type { Random } from '../random.ts';
 import { Refusal } from '../refusal.ts';
-import type { Payment, State, User } from '../state.ts';
+import { type User, usersOf } from '../seed.ts';
+import type { Payment, State } from '../state.ts';
 import type { Zone } from '../time.ts';
 
 /** What an operation may use. */
@@ -58,7 +59,8 @@ export interface UserNames {
 }
 
 /** The user of the first name that is given. Throws a Refusal if none is given, or there is no such user. */
-export function userNamed({ users }: State, { openId, uid, mobileNumber, email }: UserNames): User {
+export function userNamed(state: State, { openId, uid, mobileNumber, email }: UserNames): User {
+  const users = usersOf(state);
   if (openId !== undefined) return userOfOpenId(users, openId);
   const found = users.find((user) =>
     uid !== undefined
@@ -78,14 +80,19 @@ function userOfOpenId(users: readonly User[], openId: string): User {
   return found;
 }
 
+export interface Paging {
+  readonly page: number;
+  readonly pageSize: number;
+}
+
 /** One page of a list, whose first page is 1. */
-export function pageOf<T>(list: readonly T[], page: number, pageSize: number): readonly T[] {
+export function pageOf<T>(list: readonly T[], { page, pageSize }: Paging): readonly T[] {
   return list.slice((page - 1) * pageSize, page * pageSize);
 }
 
-/** A copy, newest first. Records of one instant keep their order. */
-export function newestFirst<T>(list: readonly T[], timeOf: (record: T) => number): readonly T[] {
-  return [...list].sort((a, b) => timeOf(b) - timeOf(a));
+/** The form that most operations give a page in. */
+export function counted<T extends Json>(found: readonly T[], paging: Paging) {
+  return { count: found.length, list: pageOf(found, paging) };
 }
 
 /** Whether a time is within bounds, both included. */

@@ -3,6 +3,7 @@ import { addDecimals, readDecimal, subtractDecimals } from '../decimal.ts';
 import { exactNumber } from '../json.ts';
 import { amount, oneOf, optional, refuse, required, text, whole } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
+import { usersOf } from '../seed.ts';
 import { type Payment, type State, accountOf } from '../state.ts';
 import type { Zone } from '../time.ts';
 import { withBillFaults } from './bill-faults.ts';
@@ -24,7 +25,7 @@ export const pay = operation(
   },
   async ({ userId, appOrderId, orderAmount, payCoinSymbol }, context) => {
     const { state, nowMs } = context;
-    const user = state.users.find(({ uid }) => String(uid) === userId);
+    const user = usersOf(state).find(({ uid }) => String(uid) === userId);
     if (user === undefined) throw new Refusal('70004', `there is no user ${userId}`);
     if (coinNamed(payCoinSymbol) === undefined) {
       throw new Refusal('70007', `there is no coin ${payCoinSymbol}`);
@@ -123,8 +124,9 @@ export const bill = operation(
       found.push(...records.filter(isListed));
     }
     found.sort((a, b) => a.paidAtMs - b.paidAtMs);
-    const shown = pageNum === undefined ? found : pageOf(found, pageNum, pageSize ?? BILL_PAGE_MAX);
-    const openIds = new Map(state.users.map(({ uid, openId }) => [uid, openId]));
+    const shown =
+      pageNum === undefined ? found : pageOf(found, { page: pageNum, pageSize: pageSize ?? BILL_PAGE_MAX });
+    const openIds = new Map(usersOf(state).map(({ uid, openId }) => [uid, openId]));
     return {
       count: found.length,
       list: shown.map((each) => {

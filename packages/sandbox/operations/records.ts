@@ -1,11 +1,53 @@
 import { GIFT_TYPES, PAIRS, SCENES } from '../coins.ts';
-import { decimalText, readDecimal, subtractDecimals } from '../decimal.ts';
-import type { Json } from '../json.ts';
-import { byDefault, listOf, optional, page, pageSize, refuse, required, text, whole } from '../parameters.ts';
+import { multiplyDecimals, subtractDecimals } from '../decimal.ts';
+import {
+  byDefault,
+  listOf,
+  optional,
+  page,
+  pageSize,
+  paging,
+  refuse,
+  required,
+  text,
+  whole,
+} from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
+import { amountUpTo, coinAt, idAt, seeded, uidAt } from '../seed.ts';
+import type { State } from '../state.ts';
 import { DAY_MS } from '../time.ts';
-import { isWithin, matches, newestFirst, operation, pageOf, userNamed } from './operation.ts';
-import { otcTradeJson } from './otc-trade.ts';
+import { counted, isWithin, matches, operation, pageOf } from './operation.ts';
+
+/*
+ * Seeded records, newest first. They are as they are answered, without the times that are written in the
+ * platform's time zone.
+ */
+
+const ORDERS = seeded(({ times, random, hoursAgo }) =>
+  times(120).map((at) => {
+    const own = random('order', at);
+    const { symbol, showSymbol, price } = PAIRS[at % 2] ?? PAIRS[0];
+    const status = own.pick([2, 2, 2, 3, 4, 1, 0, 5, 6]);
+    const volume = amountUpTo(own, 3, 4);
+    const dealVolume = status === 2 ? volume : '0';
+    return {
+      id: idAt(at),
+      userId: uidAt(at),
+      side: own.pick(['BUY', 'SELL']),
+      orderType: own.pick([1, 1, 1, 2, 3]),
+      status,
+      source: own.pick([1, 2, 3, 6]),
+      symbol,
+      showSymbol,
+      price,
+      volume,
+      avgPrice: status === 2 ? price : '0',
+      dealMoney: multiplyDecimals(price, dealVolume),
+      dealVolume,
+      ctime: hoursAgo(1 + at * 2),
+    };
+  }),
+);
 
 const RANGE_MAX_MS = 7 * DAY_MS;
 
@@ -17,50 +59,32 @@ export const orders = operation(
       symbol: required(text),
       startDate: required(whole()),
       endDate: required(whole()),
-      page: byDefault(1, page),
-      pageSize: byDefault(20, pageSize),
+      ...paging(20),
     },
   },
-  ({ symbol, startDate, endDate, page: number, pageSize: size }, { state }) => {
-    const pair = PAIRS.find((each) => each.symbol === symbol);
-    if (pair === undefined) refuse('symbol', `is none of ${PAIRS.map((each) => each.symbol).join(', ')}`);
+  ({ symbol, startDate, endDate, ...asked }, { state }) => {
+    const symbols = PAIRS.map((each) => each.symbol);
+    if (!symbols.some((each) => each === symbol)) refuse('symbol', `is none of ${symbols.join(', ')}`);
     if (endDate < startDate) refuse('endDate', 'is before startDate');
     if (endDate - startDate > RANGE_MAX_MS) refuse('endDate', 'is more than 7 days after startDate');
-    const found = newestFirst(
-      state.orders.filter((each) => each.symbol === symbol && isWithin(each.createdAtMs, startDate, endDate)),
-      ({ createdAtMs }) => createdAtMs,
+    const found = ORDERS(state).filter(
+      (each) => each.symbol === symbol && isWithin(each.ctime, startDate, endDate),
     );
-    return {
-      count: found.length,
-      page: number,
-      pageSize: size,
-      list: pageOf(found, number, size).map(({ createdAtMs, ...order }) => ({
-        id: order.id,
-        userId: order.userId,
-        side: order.side,
-        orderType: order.orderType,
-        status: order.status,
-        source: order.source,
-        symbol,
-        showSymbol: PAIRS.find((each) => each.symbol === symbol)?.showSymbol ?? symbol,
-        price: order.price,
-        volume: order.volume,
-        avgPrice: order.dealVolume === '0' ? '0' : order.price,
-        dealMoney: product(order.price, order.dealVolume),
-        dealVolume: order.dealVolume,
-        ctime: createdAtMs,
-      })),
-    };
+    return { ...counted(found, asked), ...asked };
   },
 );
 
-const PRODUCT_UNIT = 10n ** 18n;
-
-/** The exact product of two decimals with at most nine decimal places each. */
-function product(a: string, b: string): string {
-  const units = ((readDecimal(a) ?? 0n) * (readDecimal(b) ?? 0n)) / PRODUCT_UNIT;
-  return decimalText(units);
-}
+const OTHER_TRANSFERS = seeded(({ times, random, hoursAgo }) =>
+  times(36).map((at) => ({
+    id: idAt(at),
+    uid: uidAt(at),
+    amount: amountUpTo(random('transfer', at), 50),
+    coinSymbol: coinAt(at),
+    transactionScene: SCENES[at % SCENES.length] ?? SCENES[0],
+    createdAtTime: hoursAgo(1 + at * 4),
+    status: 1,
+  })),
+);
 
 /** Section 4.10. */
 export const otherTransfers = operation(
@@ -69,68 +93,57 @@ export const otherTransfers = operation(
     parameters: {
       uid: optional(whole()),
       coinSymbol: optional(text),
-      page: byDefault(1, page),
-      pageSize: byDefault(10, pageSize),
+      ...paging(10),
       transactionScene: required(text),
     },
   },
-  ({ uid, coinSymbol, page: number, pageSize: size, transactionScene }, { state, zone }) => {
+  ({ uid, coinSymbol, transactionScene, ...asked }, { state, zone }) => {
     if (!SCENES.some((scene) => scene === transactionScene)) {
       throw new Refusal('70009', `transactionScene is none of ${SCENES.join(', ')}`);
     }
-    const found = newestFirst(
-      state.otherTransfers.filter(
-        (each) =>
-          each.transactionScene === transactionScene &&
-          matches(each.uid, uid) &&
-          matches(each.coinSymbol, coinSymbol),
-      ),
-      ({ createdAtMs }) => createdAtMs,
+    const found = OTHER_TRANSFERS(state).filter(
+      (each) =>
+        each.transactionScene === transactionScene &&
+        matches(each.uid, uid) &&
+        matches(each.coinSymbol, coinSymbol),
     );
     return {
-      financeList: pageOf(found, number, size).map(({ createdAtMs, ...each }) => ({
-        id: each.id,
-        uid: each.uid,
-        amount: each.amount,
-        coinSymbol: each.coinSymbol,
-        createTime: zone.textOf(createdAtMs),
-        transactionScene,
-        createdAtTime: createdAtMs,
-        status: each.status,
+      financeList: pageOf(found, asked).map((each) => ({
+        ...each,
+        createTime: zone.textOf(each.createdAtTime),
       })),
     };
   },
 );
 
-/** Section 4.11. `pageNumber` is the size of a page. */
-export const otcTrades = operation(
-  {
-    path: 'user/v2/otcTradeRecord',
-    form: 'message',
-    parameters: {
-      openId: optional(text),
-      userId: optional(whole()),
-      mobileNumber: optional(text),
-      email: optional(text),
-      page: byDefault(1, page),
-      pageNumber: byDefault(1000, pageSize),
-      startTime: optional(whole()),
-      endTime: optional(whole()),
-    },
-  },
-  (values, { state }): Json => {
-    const { openId, userId, mobileNumber, email, startTime, endTime } = values;
-    const { uid } = userNamed(state, { openId, uid: userId, mobileNumber, email });
-    const found = newestFirst(
-      state.otcTrades.filter(
-        ({ buyerId, sellerId, createdAtMs }) =>
-          (buyerId === uid || sellerId === uid) && isWithin(createdAtMs, startTime, endTime),
-      ),
-      ({ createdAtMs }) => createdAtMs,
-    );
-    return pageOf(found, values.page, values.pageNumber).map(otcTradeJson);
-  },
+const COUPONS = seeded(({ times, random, hoursAgo }) =>
+  times(30).map((at) => {
+    const own = random('coupon', at);
+    const amount = own.whole(10, 100);
+    const used = own.whole(0, amount);
+    /** 1 received, 2 to be recovered, 3 recovered. */
+    const status = (at % 3) + 1;
+    return {
+      id: idAt(at),
+      sn: `activity-${1 + (at % 3)}`,
+      amount: String(amount),
+      uid: uidAt(at),
+      time: hoursAgo(1 + at * 6),
+      amountSup: '0',
+      amountUse: String(used),
+      amountBack: status === 3 ? String(amount - used) : '0',
+      status,
+      coin: 'USDT1742',
+    };
+  }),
 );
+
+const couponsOf = (state: State) =>
+  COUPONS(state).map((each) =>
+    state.recoveredCoupons.includes(each.id)
+      ? { ...each, status: 3, amountBack: subtractDecimals(each.amount, each.amountUse) }
+      : each,
+  );
 
 /** Section 4.12. */
 export const coupons = operation(
@@ -146,37 +159,20 @@ export const coupons = operation(
       pageSize: required(pageSize),
     },
   },
-  ({ uid: uids, timeStart, timeEnd, sn, status, page: number, pageSize: size }, { state, zone }) => {
+  ({ uid: uids, timeStart, timeEnd, sn, status, ...asked }, { state, zone }) => {
     const instant = (written: string | undefined, name: string): number | undefined => {
       if (written === undefined) return undefined;
       return zone.instantOf(written) ?? refuse(name, 'is not written as yyyy-MM-dd HH:mm:ss');
     };
     const [fromMs, untilMs] = [instant(timeStart, 'timeStart'), instant(timeEnd, 'timeEnd')];
-    const found = newestFirst(
-      state.coupons.filter(
-        (each) =>
-          (uids === undefined || uids.includes(each.uid)) &&
-          isWithin(each.timeMs, fromMs, untilMs) &&
-          matches(each.sn, sn) &&
-          matches(each.status, status),
-      ),
-      ({ timeMs }) => timeMs,
+    const found = couponsOf(state).filter(
+      (each) =>
+        (uids === undefined || uids.includes(each.uid)) &&
+        isWithin(each.time, fromMs, untilMs) &&
+        matches(each.sn, sn) &&
+        matches(each.status, status),
     );
-    return {
-      count: found.length,
-      mapList: pageOf(found, number, size).map((each) => ({
-        id: each.id,
-        sn: each.sn,
-        amount: each.amount,
-        uid: each.uid,
-        time: each.timeMs,
-        amountSup: each.amountSup,
-        amountUse: each.amountUse,
-        amountBack: each.amountBack,
-        status: each.status,
-        coin: each.coin,
-      })),
-    };
+    return { count: found.length, mapList: pageOf(found, asked) };
   },
 );
 
@@ -187,14 +183,27 @@ export const recoverCoupon = operation(
     parameters: { id: required(whole()) },
   },
   ({ id }, { state }) => {
-    const coupon = state.coupons.find((each) => each.id === id);
+    const coupon = couponsOf(state).find((each) => each.id === id);
     if (coupon === undefined) return refuse('id', 'is not a coupon');
     if (coupon.status === 3) throw new Refusal('10015', `coupon ${id} was already recovered`);
     if (coupon.status !== 2) throw new Refusal('10015', `coupon ${id} is not to be recovered`);
-    coupon.status = 3;
-    coupon.amountBack = subtractDecimals(coupon.amount, coupon.amountUse);
+    state.recoveredCoupons.push(id);
     return null;
   },
+);
+
+const GIFTS = seeded(({ times, random, hoursAgo }) =>
+  times(250).map((at) => {
+    const own = random('gift', at);
+    return {
+      uid: uidAt(at),
+      symbol: coinAt(at),
+      amount: amountUpTo(own, 5),
+      typeName: own.pick([GIFT_TYPES[0].present_type, GIFT_TYPES[1].present_type]),
+      ctime: hoursAgo(1 + at),
+      opUid: 0,
+    };
+  }),
 );
 
 const GIFTS_PAGE = 100;
@@ -211,22 +220,16 @@ export const gifts = operation(
     },
   },
   ({ uid, ctimeStart, ctimeEnd, page: number }, { state, zone }) => {
-    const found = newestFirst(
-      state.gifts.filter(
-        (each) => matches(each.uid, uid) && isWithin(each.createdAtMs, ctimeStart, ctimeEnd),
-      ),
-      ({ createdAtMs }) => createdAtMs,
+    const asked = { page: number, pageSize: GIFTS_PAGE };
+    const found = GIFTS(state).filter(
+      (each) => matches(each.uid, uid) && isWithin(each.ctime, ctimeStart, ctimeEnd),
     );
     return {
       uid: uid ?? null,
-      presentRecordList: pageOf(found, number, GIFTS_PAGE).map((each) => ({
+      presentRecordList: pageOf(found, asked).map((each) => ({
+        ...each,
         uid: String(each.uid),
-        symbol: each.symbol,
-        ctimeStr: zone.textOf(each.createdAtMs),
-        amount: each.amount,
-        typeName: each.typeName,
-        ctime: each.createdAtMs,
-        opUid: each.opUid,
+        ctimeStr: zone.textOf(each.ctime),
       })),
       persentTypeArr: GIFT_TYPES.map(({ present_type, title }) => ({
         present_type,
@@ -234,8 +237,7 @@ export const gifts = operation(
         title,
       })),
       count: found.length,
-      pageSize: GIFTS_PAGE,
-      page: number,
+      ...asked,
       type: null,
       ctimeStart: ctimeStart ?? null,
       ctimeEnd: ctimeEnd ?? null,

@@ -2,8 +2,9 @@ import { accountsChanged, deposits, openSymbols, userAccounts } from './accounts
 import { agentUsers, brokerBonuses, coAgentBonuses, feeShares } from './agents.ts';
 import { exchangeCode, exchangeToken, invitations, refreshToken } from './login.ts';
 import type { Operation } from './operation.ts';
+import { otcTrades } from './otc-trades.ts';
 import { bill, pay } from './payments.ts';
-import { coupons, gifts, orders, otcTrades, otherTransfers, recoverCoupon } from './records.ts';
+import { coupons, gifts, orders, otherTransfers, recoverCoupon } from './records.ts';
 import { addressMapping, symbolMapping } from './wallets.ts';
 
 /** The operations of section 4 in its order, and the refresh of tokens. */

@@ -1,9 +1,33 @@
-import { WALLET_TYPES, coinNamed } from '../coins.ts';
-import { byDefault, listOf, optional, page, pageSize, required, text, whole } from '../parameters.ts';
+import { COINS, WALLET_TYPES, coinNamed } from '../coins.ts';
+import { listOf, optional, paging, required, text, whole } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
-import { matches, operation, pageOf } from './operation.ts';
+import { USERS, seeded, uidAt } from '../seed.ts';
+import { counted, matches, operation } from './operation.ts';
 
 const walletType = whole(1, WALLET_TYPES.length);
+
+const ADDRESSES = seeded(({ random }) =>
+  WALLET_TYPES.flatMap((type) =>
+    COINS.flatMap(({ symbol }) =>
+      Array.from({ length: USERS }, (_, at) => ({
+        type,
+        symbol,
+        record: {
+          uid: uidAt(at),
+          address: `0x${random(`address ${type} ${symbol}`, at).hex(40)}`,
+          walletUid: 900_000 + at,
+          tag: '',
+        },
+      })),
+    ),
+  ),
+);
+
+/** The same for each type of wallet. */
+const WALLET_SYMBOLS = COINS.map(({ symbol, name, tokenBase }) => ({
+  symbol,
+  walletSymbol: name === tokenBase ? name : `${tokenBase}_${name}`,
+}));
 
 /** Section 4.8. `symbol` may name several coins, separated by commas. */
 export const addressMapping = operation(
@@ -13,30 +37,18 @@ export const addressMapping = operation(
       walletType: required(walletType),
       symbol: required(listOf(text)),
       uid: optional(whole()),
-      page: byDefault(1, page),
-      pageSize: byDefault(100, pageSize),
+      ...paging(100),
     },
   },
-  ({ walletType: type, symbol: symbols, uid, page: number, pageSize: size }, { state }) =>
+  ({ walletType: type, symbol: symbols, uid, ...asked }, { state }) =>
     symbols.map((symbol) => {
       if (coinNamed(symbol) === undefined) throw new Refusal('70007', `there is no coin ${symbol}`);
-      const own = state.addresses.filter(
-        (each) => each.walletType === type && each.symbol === symbol && matches(each.uid, uid),
+      const own = ADDRESSES(state).filter(
+        (each) => each.type === type && each.symbol === symbol && matches(each.record.uid, uid),
       );
-      const mapped = state.walletSymbols.find((each) => each.walletType === type && each.symbol === symbol);
-      return {
-        symbol,
-        count: own.length,
-        pageSize: size,
-        page: number,
-        list: pageOf(own, number, size).map((each) => ({
-          uid: each.uid,
-          address: each.address,
-          walletUid: each.walletUid,
-          tag: each.tag,
-        })),
-        walletSymbol: mapped?.walletSymbol ?? '',
-      };
+      const records = own.map(({ record }) => record);
+      const mapped = WALLET_SYMBOLS.find((each) => each.symbol === symbol);
+      return { symbol, ...counted(records, asked), ...asked, walletSymbol: mapped?.walletSymbol ?? '' };
     }),
 );
 
@@ -48,24 +60,13 @@ export const symbolMapping = operation(
       walletType: required(walletType),
       symbol: optional(text),
       walletSymbol: optional(text),
-      page: byDefault(1, page),
-      pageSize: byDefault(100, pageSize),
+      ...paging(100),
     },
   },
-  ({ walletType: type, symbol, walletSymbol, page: number, pageSize: size }, { state }) => {
-    const own = state.walletSymbols.filter(
-      (each) =>
-        each.walletType === type && matches(each.symbol, symbol) && matches(each.walletSymbol, walletSymbol),
+  ({ walletType: type, symbol, walletSymbol, ...asked }) => {
+    const found = WALLET_SYMBOLS.filter(
+      (each) => matches(each.symbol, symbol) && matches(each.walletSymbol, walletSymbol),
     );
-    return {
-      count: own.length,
-      page: number,
-      pageSize: size,
-      walletType: type,
-      list: pageOf(own, number, size).map((each) => ({
-        symbol: each.symbol,
-        walletSymbol: each.walletSymbol,
-      })),
-    };
+    return { ...counted(found, asked), ...asked, walletType: type };
   },
 );
