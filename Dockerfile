@@ -22,6 +22,7 @@ COPY bin bin
 COPY src src
 COPY packages packages
 COPY config config
+COPY docs/rules docs/rules
 # /app/data is for the embedded store; with Redis nothing is written, and the root file system may be read-only.
 RUN ln -s /app/bin/countersign.js /usr/local/bin/countersign && mkdir data && chown node:node data
 # What Node makes of the sources is kept for the starts to come. It is made as the user that will read it, and then belongs to root:

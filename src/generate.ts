@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { operationsPage } from '../packages/platform/specification.ts';
 import { generatedPolicyFiles } from './policy/generated.ts';
@@ -11,7 +11,7 @@ import { generatedSettingsFiles } from './settings/generated.ts';
  */
 for (const [path, content] of [
   ...generatedSettingsFiles(),
-  ...generatedPolicyFiles(),
+  ...generatedPolicyFiles((page) => readFileSync(page, 'utf8')),
   operationsPage(),
   await examplesPage(),
 ]) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { rulePage } from '../policy/rules/pages.ts';
 import { diffLines, highlighted, yamlTokens } from '../../src/console/highlight.ts';
 import { markupOf } from '../../src/console/html.ts';
 import { rules } from '../../src/policy/rules/registry.ts';
@@ -106,8 +107,8 @@ describe('the parts of a YAML text', () => {
   });
 
   it('of the examples of all rules have a key for each rule', () => {
-    const isMarked = ({ name, example }: Rule): boolean =>
-      yamlTokens(example).some((token) => token.sort === 'key' && token.text === name);
+    const isMarked = ({ name }: Rule): boolean =>
+      yamlTokens(rulePage(name).example).some((token) => token.sort === 'key' && token.text === name);
     expect(rules.filter((rule) => !isMarked(rule)).map(({ name }) => name)).toEqual([]);
   });
 });

@@ -109,7 +109,10 @@ describe.each(['embedded', 'redis'] as const)('the journal and the reconciliatio
   it.each([
     [{ run: '1', item: '1' }, 'The reason is empty'],
     [{ run: '1', item: '1', message: ' \n' }, 'The reason is empty'],
-    [{ run: '1', item: '1', message: 'x'.repeat(4096) }, 'The reason has 4096 characters. Write at most 1000'],
+    [
+      { run: '1', item: '1', message: 'x'.repeat(4096) },
+      'The reason has 4096 characters. Write at most 1000',
+    ],
     [{ run: '', item: '1', message: 'x' }, 'The number of the run is missing'],
     [{ run: '1', item: HOSTILE, message: 'x' }, 'The number of the item is missing'],
     [{ run: '1', item: '99', message: 'x' }, 'is not an exception'],

@@ -14,11 +14,8 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
   const rule = defineRule({
     name: 'made-up',
     summary: '',
-    notes: [],
     callbacks: ['payment'],
     parameters: z.strictObject({}),
-    example: '',
-    cases: '',
     compile: (_, context) => compile(context),
   });
   const problems: Problem[] = [];

@@ -10,6 +10,7 @@ import type { PolicyTest } from '../../src/policy/suite/suite.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
 import { exampleNames } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
+import { rulePage } from '../policy/rules/pages.ts';
 
 /** A release with tests of it. */
 export interface Suite {
@@ -40,7 +41,8 @@ async function exampleSuite(name: string): Promise<Suite> {
   return { of: `docs/examples/${name}`, release, tests };
 }
 
-function suiteOf({ name, example, files = {}, cases }: Rule): Suite {
+function suiteOf({ name }: Rule): Suite {
+  const { example, files, cases } = rulePage(name);
   const policies = Object.entries({ ...files, [`${name}.yaml`]: example })
     .filter(([file]) => file.endsWith('.yaml'))
     .map(([file, text]) => ({ name: file, text }));

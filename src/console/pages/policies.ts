@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
+
 import { CountersignError } from '../../errors.ts';
 import { describedMembers, ruleNamed, rules } from '../../policy/rules/registry.ts';
-import type { Rule } from '../../policy/rules/rule.ts';
+import { type RulePage, readRulePage } from '../../policy/rule-page.ts';
 import { type Content, contentOf, policyText } from '../../release/content.ts';
 import { diffText } from '../../release/diff-text.ts';
 import { findRevision, shortRevision } from '../../release/push.ts';
@@ -310,11 +312,14 @@ function rulesView(): View {
   return { title: 'Rules', content: table('Rules of policies', ['Rule', 'For', 'What passes'], rows) };
 }
 
-function ruleView(name: string): View {
+const RULE_PAGES = new URL('../../../docs/rules/', import.meta.url);
+
+async function ruleView(name: string): Promise<View> {
   const rule = ruleNamed(name);
   if (rule === undefined) {
     throw new CountersignError('NOT_FOUND', 'there is no such rule. The page of rules lists all');
   }
+  const page = readRulePage(await readFile(new URL(`${rule.name}.md`, RULE_PAGES), 'utf8'));
   const parameters = describedMembers(rule.parameters.shape);
   return {
     title: rule.name,
@@ -334,15 +339,15 @@ function ruleView(name: string): View {
       ${card(
         'Notes',
         html`<ul>
-          ${rule.notes.map((note) => html`<li>${proseOf(note)}</li>`)}
+          ${page.notes.map((note) => html`<li>${proseOf(note)}</li>`)}
         </ul>`,
       )}
-      ${yamlCard('Example', rule.example)} ${filesOfExample(rule)}
-      ${yamlCard('Tests of the example', rule.cases)}`,
+      ${yamlCard('Example', page.example)} ${filesOfExample(page)}
+      ${yamlCard('Tests of the example', page.cases)}`,
   };
 }
 
-const filesOfExample = ({ files = {} }: Rule): readonly Html[] =>
+const filesOfExample = ({ files }: RulePage): readonly Html[] =>
   Object.entries(files).map(([name, text]) =>
     /\.ya?ml$/.test(name) ? yamlCard(`The file ${name}`, text) : fileCard(name, text),
   );

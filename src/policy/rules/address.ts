@@ -20,18 +20,6 @@ type AddressMember = (typeof MEMBERS.web3)[number];
 export const address = defineRule({
   name: 'address',
   summary: 'Addresses must be written as the asset’s chain writes them, with the right checksum.',
-  notes: [
-    'The asset table has the chain of an asset. If an asset is not in the table, the callback ' +
-      'is refused. The asset of a web3 transaction is the coin of its network ' +
-      '(`main_chain_symbol`).',
-    'For a withdrawal to several addresses, each address is checked, in every spelling that ' +
-      'the callback has.',
-    'On `evm` chains, an address in mixed case must have the checksum of EIP-55. An address in ' +
-      'one case has no checksum, nor has an address on `solana`, `sui`, `aptos` or `starknet`.',
-    'Rules that use an address refuse a text that is not one of the asset’s chain. This rule checks addresses that ' +
-      'no other rule uses, and refuses assets that are not in the table.',
-    'The rule knows that an address can exist, not who owns it. Use an allow-list for that.',
-  ],
   callbacks: ['transfer', 'web3'],
   parameters: z.strictObject({
     of: textList
@@ -40,56 +28,6 @@ export const address = defineRule({
         'The members to check: from, to, and for web3 interactive_contract. The default is from and to.',
       ),
   }),
-  example: `policy: sound-addresses
-callback: transfer
-when: { source: vault, symbol: [ETH, BTC] }
-rules:
-  - address: { of: to }
-`,
-  files: {
-    'assets.yaml': `assets:
-  BTC: { chain: bitcoin, decimals: 8 }
-  ETH: { chain: evm, decimals: 18 }
-`,
-  },
-  cases: `tests:
-  - test: addresses with the right checksum pass, and so do those without one if the chain allows them
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { request_id: r1, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1',
-            symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        transfer:
-          { request_id: r2, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', amount: '1',
-            symbol: ETH }
-        expect: SUCCESS
-      - source: vault
-        transfer:
-          { request_id: r3, from: ours, to: '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed', amount: '1',
-            symbol: ETH }
-        expect: SUCCESS
-  - test: a misspelt address, one of another chain, and an asset that no policy names are refused
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { request_id: r1, from: ours, to: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD', amount: '1',
-            symbol: ETH }
-        expect: { verdict: FAILURE, rule: address#1, because: its checksum is wrong, values: { chain: evm } }
-      - source: vault
-        transfer:
-          { request_id: r2, from: ours, to: ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9, amount: '0.1',
-            symbol: BTC }
-        expect: { verdict: FAILURE, rule: address#1, values: { symbol: BTC, chain: bitcoin } }
-      - source: vault
-        transfer:
-          { request_id: r3, from: ours, to: bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4, amount: '0.1',
-            symbol: BCH }
-        expect: { verdict: FAILURE, code: NO_POLICY }
-`,
   compile: ({ of = DEFAULT }, context) => {
     const members = membersOf(of, context);
     const unknown = unknownSymbols(context.when.get('symbol') ?? [], context.assets);

@@ -24,7 +24,7 @@ import {
 } from './parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
-import { ADDRESS_NOTE, type Check, type SharedCounter } from './rule.ts';
+import { type Check, type SharedCounter } from './rule.ts';
 
 const WINDOW = 'a window, like 24h, 7d or day';
 const COUNTER = 'a name like daily-total, of a-z, 0-9 and - and at most 64 characters';
@@ -65,38 +65,6 @@ export const countingParameters = {
       'The name of a count that rules of several policies share, also for several kinds of callbacks.',
     ),
 };
-
-/** For rules whose counters sum amounts. */
-export const PARTS_NOTE =
-  'A rolling window is counted in 60 parts. It may count up to one part too much, never too ' +
-  'little. Calendar windows are exact.';
-
-export const countingNotes: readonly string[] = [
-  'The count is kept in the store and shared by all replicas. Checking and reserving are one step.',
-  'Only approvals count. An order or request counts once in a window, at its latest approval: a repeat, or a later ' +
-    'question such as `sign_start` after `sign_prepare`, moves it to the time of that approval.',
-  'Each approval must be within the limit in force. What the order or request itself has counted before is left out ' +
-    'of the sum, and is replaced if its amount has changed.',
-  PARTS_NOTE,
-  'If you change `max`, the count is kept. If you change `per`, `window`, `zone`, `across`, `counter` ' +
-    'or the name of the policy, a new count starts. With `counter`, the name of the policy has no effect.',
-  'With `across: group`, a source without a group is refused.',
-  'Rules with the same `counter` must agree in all but `max`. Two of them must not judge one callback.',
-  'Limits in two alternatives of one `any` that differ only in `max` share a count. Give both one `counter` if ' +
-    'that is meant, or each a `counter` of its own.',
-  'A callback without one of the members in `per` is refused.',
-  'A refusal because the window is full is not final: each repeat is decided again, and passes ' +
-    'once the window has room.',
-  'With `to` in `per`, a withdrawal to several addresses counts for each of them. So does a web3 transaction ' +
-    'in a policy with `movements`.',
-  'A policy with `movements` begins another count than the same policy without them.',
-  ADDRESS_NOTE,
-];
-
-/** For rules that count by the one symbol under `when`. */
-export const ONE_SYMBOL_NOTE =
-  'If `when` names exactly one symbol, only that symbol is counted. If you name another ' +
-  'symbol, or several, a new count starts.';
 
 /** The identity of a count. It does not include the limit, so a change of the limit keeps the count. */
 export interface CounterIdentity {

@@ -5,18 +5,11 @@ import { groupedKey } from '../../claims/window.ts';
 import { canonicalJson } from '../../values/canonical.ts';
 import type { Facts } from '../facts.ts';
 import { ADDRESS_MEMBERS, valuesOf } from '../members.ts';
-import {
-  type Counting,
-  PARTS_NOTE,
-  compileCounting,
-  countingNotes,
-  countingParameters,
-  keyOf,
-} from './counting.ts';
+import { type Counting, compileCounting, countingParameters, keyOf } from './counting.ts';
 import { entriesToLookUp, entryMembers } from './entry.ts';
 import { formatMember, textList, wholeNumberText } from './parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
-import { NEW_VALUES_NOTE, defineRule } from './rule.ts';
+import { defineRule } from './rule.ts';
 
 const NAME = 'distinct-limit';
 const MAX = `a whole number from 1 to ${DISTINCT_MAX}`;
@@ -26,16 +19,6 @@ export const distinctLimit = defineRule({
   summary:
     'The number of different values of a member, such as addresses, that are approved within a window of time ' +
     'must not exceed a maximum.',
-  notes: [
-    'The number includes this callback. A value that the window counts already takes no more room. It counts ' +
-      'until a window has passed since its last approval.',
-    'A withdrawal to several addresses counts each of them. All are approved, or none.',
-    NEW_VALUES_NOTE,
-    'A callback that lacks one of the members in `of` is refused.',
-    'Windows are exact to the millisecond.',
-    ...countingNotes.filter((note) => note !== PARTS_NOTE),
-    'If you change `of` or `only`, a new count starts.',
-  ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     of: textList.describe(
@@ -52,62 +35,6 @@ export const distinctLimit = defineRule({
       .describe(`The greatest number of different values that passes, from 1 to ${DISTINCT_MAX}.`),
   }),
   bounds: { max: 'maximum' },
-  example: `policy: few-addresses
-callback: transfer
-when: { source: vault }
-rules:
-  - distinct-limit: { of: to, max: 3, window: 24h }
-  - distinct-limit: { of: to, only: new, max: 2, window: day, zone: Europe/Berlin }
-`,
-  cases: `tests:
-  - test: two new addresses a day pass, and known ones do at any time
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '1', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qtwo, amount: '1', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qthree, amount: '1', symbol: BTC }
-        expect:
-          { verdict: FAILURE, rule: distinct-limit#2, values: { member: to, asked: '1', max: '2' },
-            because: 2 counted and 1 more are above the limit of 2 new values of to }
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qtwo, amount: '1', symbol: BTC }
-        expect: SUCCESS
-  - test: three different addresses in 24 hours pass, and a fourth does when the first has left the window
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '1', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qtwo, amount: '1', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        after: 14h
-        transfer:
-          { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qthree, amount: '1', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        after: 35999s
-        transfer:
-          { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qfour, amount: '1', symbol: BTC }
-        expect: { verdict: FAILURE, rule: distinct-limit#1, because: 3 counted and 1 more }
-      - source: vault
-        after: 1s
-        transfer:
-          { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qfour, amount: '1', symbol: BTC }
-        expect: SUCCESS
-`,
   compile: ({ of, only, per, window, zone, across, counter, max }, context) => {
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;

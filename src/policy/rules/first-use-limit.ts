@@ -20,27 +20,13 @@ import {
   warnOfUnusedSymbols,
 } from './parameter.ts';
 import { type RuleOutcome, allOf, pass, refuse } from '../outcome.ts';
-import { ADDRESS_NOTE, NEW_VALUES_NOTE, defineRule } from './rule.ts';
+import { defineRule } from './rule.ts';
 
 const NAME = 'first-use-limit';
 
 export const firstUseLimit = defineRule({
   name: NAME,
   summary: 'A callback for an unknown value of a member, such as a new address, must not exceed a maximum.',
-  notes: [
-    NEW_VALUES_NOTE,
-    'Each callback is judged alone: the maximum is not a sum. Add a window-limit for a sum.',
-    'For a withdrawal to several addresses, each address is judged by its own amount if `to` ' +
-      'is among the members, otherwise the total counts. All must pass.',
-    'An unlimited amount (`-1` in a web3 callback) is refused. The amount of a web3 callback ' +
-      'is in the coin of its chain. It does not include the tokens that the call data moves.',
-    'In a policy with `movements`, each recipient and spender is judged by its own amount of each asset.',
-    'With `by: asset`, `max` is a table of amounts by symbol. An asset that is not in the ' +
-      'table is refused. Symbols are case-sensitive.',
-    'A callback that lacks one of the members is refused.',
-    ADDRESS_NOTE,
-    'A refusal is not final: each repeat is decided again.',
-  ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
@@ -64,60 +50,6 @@ export const firstUseLimit = defineRule({
       checkByAsset(by, { max }, context);
     }),
   bounds: { max: 'maximum', for: 'minimum' },
-  example: `policy: new-addresses
-callback: transfer
-when: { source: vault }
-rules:
-  - first-use-limit: { of: to, by: asset, max: { USDT: 100, BTC: 0.01 }, for: 24h }
-`,
-  cases: `tests:
-  - test: a new address gets little at a time, and more a day after its first approval
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
-        expect:
-          { verdict: FAILURE, rule: first-use-limit#1, values: { asked: '0.02', max: '0.01', for: 24h },
-            because: never approved before }
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        after: 86399s
-        transfer:
-          { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
-        expect:
-          { verdict: FAILURE, rule: first-use-limit#1, because: first approved at 2026-03-02T10:00:00.000Z }
-      - source: vault
-        after: 1s
-        transfer:
-          { type: sign_start, request_id: r3, from: bc1qfrom, to: bc1qone, amount: '0.02', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r4, from: bc1qfrom, to: bc1qtwo, amount: '0.02', symbol: BTC }
-        expect: { verdict: FAILURE, rule: first-use-limit#1 }
-  - test: an address that is known for one coin is new for another
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.01', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        after: 2d
-        transfer:
-          { type: sign_start, request_id: r2, from: bc1qfrom, to: bc1qone, amount: '101', symbol: USDT }
-        expect: { verdict: FAILURE, rule: first-use-limit#1 }
-  - test: a coin without a maximum is refused
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer: { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '1', symbol: ETH }
-        expect: { verdict: FAILURE, rule: first-use-limit#1, because: ETH is not in the table }
-`,
   compile: ({ of, max, by, for: period }, context) => {
     warnOfUnusedSymbols({ max }, context);
     checkMovedAssets(by !== undefined, context);

@@ -5,7 +5,7 @@ import { checkEntries, entriesOf, entryMembers, entriesToLookUp, readListedEntry
 import { formatMember, textList } from './parameter.ts';
 import { pass, refuse } from '../outcome.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
-import { ADDRESS_NOTE, type Check } from './rule.ts';
+import { type Check } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
@@ -44,26 +44,6 @@ export const membershipParameters = z
       params: { fix: 'give exactly one of values, file and list' },
     });
   });
-
-export const membershipNotes: readonly string[] = [
-  'A callback that lacks one of the members is refused.',
-  'Hexadecimal texts (`0x…`) and bech32 addresses (`bc1…`) are compared without regard to ' +
-    'case, a userId without zeros at its beginning, all others exactly.',
-  'Entries of the store, of files and of the policy are compared word by word, in Unicode ' +
-    'normal form C. A memo that only looks like another one (white space at its ends, invisible ' +
-    'characters, another normal form) is refused before any rule.',
-  'With several members, an entry has their texts in that order with one blank between them, ' +
-    'like `rPEP… XRP 12345` for `[to, symbol, memo]`. The memo comes last, since only a memo may ' +
-    'contain blanks.',
-  'In a policy with `movements`, `to` is every recipient and spender of a web3 transaction, and `symbol` is the ' +
-    'asset: an entry for `[to, symbol]` binds an asset to its recipient.',
-  'In a file, an entry that contains ` #`, or starts with `"`, is written as a JSON string: ' +
-    '`"rPEP… XRP order #7"`.',
-  ADDRESS_NOTE,
-  'If the asset table has every symbol under `when` (or in the entry), the addresses and destination tags in ' +
-    '`values` and `file` are checked as their chain writes them. A misspelt address is then a ' +
-    'fault, and not an entry without effect.',
-];
 
 /** A check that a list holds all, or none, of the entries that a callback has under the members. */
 export function compileMembership(

@@ -23,18 +23,6 @@ export const withTexts = z
   .refine((texts) => Object.keys(texts).length <= WITH_MAX, { error: WITH })
   .optional();
 
-/** Notes for every rule that asks a plugin. */
-export const pluginNotes: readonly string[] = [
-  'The question is asked for every callback that the policy applies to, also for each repeat, ' +
-    'before any rule is evaluated, and in `mode: observe` too.',
-  'All questions for a callback are asked at the same time. Equal questions of several rules are asked once.',
-  'Each repeat of the callback asks again. A repeat of a refused callback can be approved, and a repeat ' +
-    'of an approved callback can be refused.',
-  'In a policy with `movements`, the question has the movements. It is not asked, and the rule refuses, if ' +
-    'they can’t be read.',
-  'The journal keeps the answer with the decision, so that a backtest decides again without asking.',
-];
-
 /** A check that passes only if the plugin answers yes. */
 export function compilePluginQuestion(question: Omit<PluginQuestion, 'movements'>): Check {
   const key = pluginQuestionKey(question);

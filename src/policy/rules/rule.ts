@@ -6,7 +6,8 @@ import type { RuleOutcome } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 
 /**
- * A kind of check that policies consist of: a file in this folder and a row in registry.ts. A rule is pure.
+ * A kind of check that policies consist of: a file in this folder, a row in registry.ts, and a page in docs/rules
+ * with its notes, its example and tests of it. A rule is pure.
  * It refuses a callback that it can't judge. It makes a claim for each condition that depends on earlier
  * callbacks or on lists in the store. It declares everything that other parts must know about it.
  */
@@ -14,8 +15,6 @@ export interface Rule {
   readonly name: string;
   /** One sentence for a risk officer: what passes. */
   readonly summary: string;
-  /** Further sentences for the reference. */
-  readonly notes: readonly string[];
   readonly callbacks: readonly Kind[];
   /** Each parameter has a description, for the reference and for editors. */
   readonly parameters: z.ZodObject;
@@ -33,30 +32,11 @@ export interface Rule {
    * then pass more, or refuse more.
    */
   readonly listedValues?: 'pass' | 'refuse';
-  /** A whole policy with this rule, as YAML. */
-  readonly example: string;
-  /**
-   * Tests of the example, as in a test file (`*.test.yaml`). At least one callback passes, and one is
-   * refused.
-   */
-  readonly cases: string;
-  /** Files that the example refers to, by name: list files, `assets.yaml`, ABIs. */
-  readonly files?: Readonly<Record<string, string>>;
   /**
    * The parameters fit the schema. Returns undefined after it has reported every fault to `context.fault`.
    */
   readonly compile: (parameters: unknown, context: RuleContext) => Check | undefined;
 }
-
-/** For rules that compare or count addresses. */
-export const ADDRESS_NOTE =
-  'If the asset table names the chain of the asset, all spellings of an address are the same address, and a ' +
-  'text that is not an address of the chain is refused. For an asset that is not in the table or has the chain ' +
-  '`text`, see [Addresses](../rules.md#addresses).';
-
-/** For rules that treat a new value in another way than a known one. */
-export const NEW_VALUES_NOTE =
-  'When a value is new, and what makes it new again: see [new-values.md](../new-values.md).';
 
 /** A compiled rule, and its declarations. */
 export interface Check {

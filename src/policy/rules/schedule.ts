@@ -54,70 +54,10 @@ export const scheduleParameters = z
 export const schedule = defineRule({
   name: 'schedule',
   summary: 'The callback must come on certain days, at certain hours, and not on a holiday.',
-  notes: [
-    'The clocks of the zone count, at the instant of the decision. An hour that the clocks ' +
-      'repeat counts twice. A span that would start in an hour that the clocks skip starts right ' +
-      'after it.',
-    'A span includes its start and not its end: at 17:30, `09:00-17:30` is over. `24:00` may be an end.',
-    'A span like `22:00-06:00` runs past midnight and belongs to the day on which it starts: ' +
-      'with `days: [fri]` it ends on Saturday at six.',
-    'A holiday is closed from midnight to midnight. That includes the rest of a span that ' +
-      'started the day before, and a span that would start on the holiday.',
-    'After the last date of the holiday file there are no holidays: renew the file in time.',
-    'A refusal for the time is not final: each repeat is decided again. It says when it opens, ' +
-      'if that is within 31 days.',
-  ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: scheduleParameters,
   // The dates of the holiday file.
   listedValues: 'refuse',
-  example: `policy: office-hours
-callback: payment
-when: { source: shop }
-rules:
-  - schedule:
-      zone: Europe/Berlin
-      days: [mon, tue, wed, thu, fri]
-      hours: 09:00-17:30
-      holidays: holidays.txt
-`,
-  files: { 'holidays.txt': '# Closed all day\n2026-05-01\n2026-12-25\n' },
-  cases: `tests:
-  - test: open from nine, on a Monday
-    now: 2026-03-02T08:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
-        expect: SUCCESS
-  - test: closed the second before, and then decided again
-    now: 2026-03-02T07:59:59Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
-        expect: { verdict: FAILURE, rule: schedule#1, because: 'closed until 2026-03-02T08:00:00Z' }
-      - source: shop
-        after: 1s
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
-        expect: SUCCESS
-  - test: in summer it opens an hour earlier by UTC
-    now: 2026-03-30T07:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
-        expect: SUCCESS
-  - test: closed at half past five sharp on a Friday, until Monday
-    now: 2026-03-06T16:30:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
-        expect: { verdict: FAILURE, values: { day: fri, opens: '2026-03-09T08:00:00Z' } }
-  - test: closed on a holiday
-    now: 2026-12-25T10:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '100' }
-        expect: { verdict: FAILURE, rule: schedule#1, values: { holiday: '2026-12-25' } }
-`,
   compile: (parameters, context) => {
     const compiled = compileSchedule(parameters, context);
     return compiled && { evaluate: compiled.evaluate };

@@ -10,18 +10,6 @@ export const speedUp = defineRule({
   summary:
     'A speed-up (`pending_round: true`) must come soon after the approval of the original, and ' +
     'not too often.',
-  notes: [
-    'A callback that is not a speed-up passes.',
-    'A speed-up is refused unless the original is approved: the same question (`sign_prepare` ' +
-      'or `sign_start`) without `pending_round`, about the same withdrawal or transaction, with ' +
-      'the same terms, at most `within` ago.',
-    'Speed-ups are distinguished by the txids that `sign_success` reported. Without a new txid ' +
-      'in between, a speed-up is a repeat of the one before, and counts once.',
-    'Only approved speed-ups count. Those of `sign_prepare` and of `sign_start` count ' +
-      'separately. Without this rule, their number is unlimited.',
-    'In a limit over time, a speed-up counts in place of the original, from its own time on.',
-    'A refusal is not final if the state that it depends on can change: each repeat is decided again.',
-  ],
   callbacks: ['transfer', 'web3'],
   parameters: z
     .strictObject({
@@ -58,48 +46,6 @@ export const speedUp = defineRule({
       }
     }),
   bounds: { max: 'maximum', within: 'maximum' },
-  example: `policy: speed-ups
-callback: transfer
-when: { source: vault }
-rules:
-  - speed-up: { max: 1, within: 24h }
-`,
-  cases: `tests:
-  - test: a withdrawal passes, and so does its speed-up
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        after: 24h
-        transfer:
-          { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
-            amount: '0.5', symbol: BTC }
-        expect: SUCCESS
-  - test: a speed-up that comes too late is refused
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, from: bc1qfrom, to: bc1qone, amount: '0.5', symbol: BTC }
-        expect: SUCCESS
-      - source: vault
-        after: 86401s
-        transfer:
-          { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
-            amount: '0.5', symbol: BTC }
-        expect: { verdict: FAILURE, rule: speed-up#1, values: { max: '1', within: 24h } }
-  - test: a speed-up of a withdrawal that was never approved is refused
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: vault
-        transfer:
-          { type: sign_start, request_id: r1, pending_round: true, from: bc1qfrom, to: bc1qone,
-            amount: '0.5', symbol: BTC }
-        expect: { verdict: FAILURE, rule: speed-up#1 }
-`,
   compile: ({ max, within }) => ({
     evaluate: ({ question }) => {
       if (!question.speedUp) return pass('it is not a speed-up');

@@ -3,7 +3,7 @@ import type { Callback, Payout } from '../../callback/callback.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
 import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
-import { type Counter, compileCounter, countingNotes, countingParameters } from './counting.ts';
+import { type Counter, compileCounter, countingParameters } from './counting.ts';
 import {
   type Bound,
   type Duration,
@@ -25,24 +25,6 @@ export const valueLimit = defineRule({
   summary:
     'The value of a callback, at the current prices, must not exceed a maximum: of one callback ' +
     'or, with `window`, in sum.',
-  notes: [
-    'The value is the amount times the price of its symbol. It is exact, and rounded up at the ' +
-      '36th digit after the point.',
-    'Prices are set with `countersign prices set`. All prices, and `max`, are in the same currency.',
-    'A callback is refused if its asset has no price, if the price is older than `maxAge`, or ' +
-      'if the time of the price is more than a minute ahead. Such a refusal is not final: each ' +
-      'repeat is decided again.',
-    'Without `window`, each callback is judged alone. With `window`, the values of all assets ' +
-      'are summed. An approval counts with its value at that time, whatever the price is later.',
-    'An unlimited amount (`-1` in a web3 callback) is refused.',
-    'The amount of a web3 callback is in the coin of its chain (`main_chain_symbol`), so the ' +
-      'price of that coin is needed even for the amount zero. The value does not include the ' +
-      'tokens that the call data moves.',
-    'In a policy with `movements`, the values of all native coins and tokens that a transaction moves are ' +
-      'summed, and only the prices of these are needed.',
-    ...countingNotes,
-    'If you change `maxAge`, or the symbols under `when`, the count is kept.',
-  ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
@@ -70,63 +52,6 @@ export const valueLimit = defineRule({
       }
     }),
   bounds: { max: 'maximum', maxAge: 'maximum' },
-  example: `policy: payment-values
-callback: payment
-when: { source: shop }
-rules:
-  - value-limit: { max: 10000, maxAge: 10m }
-  - value-limit: { max: 25000, maxAge: 10m, per: [userId], window: 24h }
-`,
-  cases: `tests:
-  - test: the payments of a user in a day are summed by value, over all coins
-    now: 2026-03-02T10:00:00Z
-    given:
-      prices:
-        BTC: { price: 97000, asOf: 2026-03-02T09:59:00Z }
-        USDT1742: { price: 1.0001, asOf: 2026-03-02T09:59:00Z }
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.1' }
-        expect: SUCCESS
-      - source: shop
-        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.1' }
-        expect: SUCCESS
-      - source: shop
-        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '6000' }
-        expect:
-          { verdict: FAILURE, rule: value-limit#2,
-            values: { asset: USDT1742, price: '1.0001', value: '6000.6', max: '25000' } }
-      - source: shop
-        payment: { appOrderId: '4', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '5000' }
-        expect: SUCCESS
-  - test: a payment that alone is worth too much is refused
-    now: 2026-03-02T10:00:00Z
-    given:
-      prices: { BTC: { price: 97000, asOf: 2026-03-02T09:59:00Z } }
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.2' }
-        expect:
-          { verdict: FAILURE, rule: value-limit#1, values: { amount: '0.2', value: '19400', max: '10000' } }
-  - test: a price of ten minutes ago is accepted, an older one is not
-    now: 2026-03-02T10:00:00Z
-    given:
-      prices: { BTC: { price: 97000, asOf: 2026-03-02T09:50:00Z } }
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.01' }
-        expect: SUCCESS
-      - source: shop
-        after: 1s
-        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.01' }
-        expect: { verdict: FAILURE, rule: value-limit#1, because: older than 10m }
-  - test: an asset without a price is refused
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
-        expect: { verdict: FAILURE, rule: value-limit#1, because: there is no price for ETH }
-`,
   compile: ({ max: greatest, maxAge, per, window, zone, across, counter: name, approvals }, context) => {
     checkApprovals(approvals, context);
     const limit = { max: toBound(greatest), maxAge, approvals, isPerAsset: per?.includes('symbol') === true };

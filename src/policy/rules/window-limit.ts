@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { memberNamed } from '../members.ts';
 import { amountsOf } from '../moved-amounts.ts';
-import { ONE_SYMBOL_NOTE, compileCounter, countingNotes, countingParameters } from './counting.ts';
+import { compileCounter, countingParameters } from './counting.ts';
 import {
   amountOrTable,
   approvalsOnly,
@@ -19,19 +19,6 @@ import { defineRule } from './rule.ts';
 export const windowLimit = defineRule({
   name: 'window-limit',
   summary: 'The sum of the amounts that are approved within a window of time must not exceed a maximum.',
-  notes: [
-    'The sum includes this callback.',
-    'Amounts of different coins can’t be summed. Name exactly one symbol under `when`, add ' +
-      '`symbol` to `per`, or use `by: asset`. For one limit over all coins, use value-limit.',
-    'With `by: asset`, `max` is a table of amounts by symbol. Each asset has its own count. ' +
-      'Symbols are case-sensitive.',
-    'With `by: asset`, an asset that is not in the table is refused.',
-    'An unlimited amount (`-1` in a web3 callback) is refused.',
-    'In a policy with `movements`, the sum of each asset over the transaction counts. Otherwise, only the ' +
-      'native coins of a web3 transaction count.',
-    ...countingNotes,
-    ONE_SYMBOL_NOTE,
-  ],
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
@@ -46,55 +33,6 @@ export const windowLimit = defineRule({
       checkByAsset(by, { max }, context);
     }),
   bounds: { max: 'maximum' },
-  example: `policy: daily-payments
-callback: payment
-when: { source: shop }
-rules:
-  - window-limit: { by: asset, per: [userId], window: 24h, max: { USDT1742: 50000, BTC: 0.5 } }
-  - window-limit: { by: asset, window: month, zone: Europe/Berlin, max: { USDT1742: 2000000, BTC: 20 } }
-`,
-  cases: `tests:
-  - test: a user's payments of a day pass up to the maximum of their coin, inclusive
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '30000' }
-        expect: SUCCESS
-      - source: shop
-        after: 1h
-        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '20000' }
-        expect: SUCCESS
-      - source: shop
-        payment: { appOrderId: '3', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '0.01' }
-        expect:
-          { verdict: FAILURE, rule: window-limit#1, values: { asked: '0.01', max: '50000', window: 24h } }
-      - source: shop
-        payment: { appOrderId: '4', userId: '12345', payCoinSymbol: BTC, orderAmount: '0.5' }
-        expect: SUCCESS
-      - source: shop
-        payment: { appOrderId: '5', userId: '777', payCoinSymbol: USDT1742, orderAmount: '50000' }
-        expect: SUCCESS
-  - test: an amount counts for a day
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
-        expect: SUCCESS
-      - source: shop
-        after: 23h
-        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
-        expect: { verdict: FAILURE, rule: window-limit#1 }
-      - source: shop
-        after: 2h
-        payment: { appOrderId: '2', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '50000' }
-        expect: SUCCESS
-  - test: a coin without a maximum is refused
-    now: 2026-03-02T10:00:00Z
-    callbacks:
-      - source: shop
-        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: ETH, orderAmount: '1' }
-        expect: { verdict: FAILURE, rule: window-limit#1, because: ETH is not in the table }
-`,
   compile: ({ per, window, zone, across, counter: name, max, by, approvals }, context) => {
     checkApprovals(approvals, context);
     if (by === undefined) checkOneCoin(per, context);

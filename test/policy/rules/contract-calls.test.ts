@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../../src/policy/compile.ts';
-import { contractCalls } from '../../../src/policy/rules/contract-calls.ts';
 import { readTestFiles } from '../../../src/policy/suite/read.ts';
 import { runTests } from '../../../src/simulation/run-tests.ts';
 import { NOON, evaluateAt, judged, release } from '../callbacks.ts';
+import { rulePage } from './pages.ts';
 import {
   ACCOUNT,
   DAI,
@@ -850,12 +850,10 @@ describe('contract-calls', () => {
   });
 
   it('has an example that its cases pass', () => {
-    const read = readTestFiles([{ name: 'cases.test.yaml', text: contractCalls.cases ?? '' }]);
+    const { example, files, cases } = rulePage('contract-calls');
+    const read = readTestFiles([{ name: 'cases.test.yaml', text: cases }]);
     if (!read.ok) throw new Error('the cases can’t be read');
-    const { passed, failed } = runTests(
-      release(contractCalls.example, contractCalls.files, contractCalls.files?.['assets.yaml']),
-      read.tests,
-    );
+    const { passed, failed } = runTests(release(example, files, files['assets.yaml']), read.tests);
     expect({ passed, failed }).toEqual({ passed: 9, failed: 0 });
   });
 });

@@ -8,8 +8,10 @@ import type { PolicyTest } from '../../../src/policy/suite/suite.ts';
 import { compileForPush } from '../../../src/release/check.ts';
 import { runTests } from '../../../src/simulation/run-tests.ts';
 import { ASSETS_FILE } from '../../../src/policy/assets.ts';
+import { rulePage } from './pages.ts';
 
-function exampleOf({ name, example, files = {} }: Rule): Release {
+function exampleOf({ name }: Rule): Release {
+  const { example, files } = rulePage(name);
   const policies = [{ name: `${name}.yaml`, text: example }];
   const assets = files[ASSETS_FILE];
   const all = assets === undefined ? policies : [...policies, { name: ASSETS_FILE, text: assets }];
@@ -18,7 +20,8 @@ function exampleOf({ name, example, files = {} }: Rule): Release {
   return compiled.release;
 }
 
-function casesOf({ name, cases }: Rule): readonly PolicyTest[] {
+function casesOf({ name }: Rule): readonly PolicyTest[] {
+  const { cases } = rulePage(name);
   const read = readTestFiles([{ name: `${name}.test.yaml`, text: cases }]);
   if (!read.ok) throw new Error(read.faults.map(formatFault).join('\n'));
   return read.tests;

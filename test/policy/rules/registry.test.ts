@@ -2,9 +2,12 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { KINDS } from '../../../src/callback/callback.ts';
 import { generatedPolicyFiles } from '../../../src/policy/generated.ts';
+import { readRulePage } from '../../../src/policy/rule-page.ts';
 import { rules } from '../../../src/policy/rules/registry.ts';
+import { rulePage } from './pages.ts';
 
 const root = new URL('../../../', import.meta.url);
+const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
 
 describe('the registry of rules', () => {
   it('has names that are unique, and none that a policy uses for something else', () => {
@@ -18,18 +21,37 @@ describe('the registry of rules', () => {
     (_, rule) => {
       expect(rule.summary).not.toBe('');
       expect(rule.callbacks.every((kind) => KINDS.includes(kind))).toBe(true);
-      expect(rule.notes.length).toBeGreaterThan(0);
-      expect(rule.example).toContain(`- ${rule.name}:`);
-      expect(rule.cases).toContain('expect: SUCCESS');
-      expect(rule.cases).toContain('FAILURE');
+      const page = rulePage(rule.name);
+      expect(page.notes.length).toBeGreaterThan(0);
+      expect(page.example).toContain(`- ${rule.name}:`);
+      expect(page.cases).toContain('expect: SUCCESS');
+      expect(page.cases).toContain('FAILURE');
       for (const schema of Object.values(rule.parameters.shape)) {
         expect(schema).toHaveProperty('description', expect.stringMatching(/\w/));
       }
     },
   );
 
-  it.each(generatedPolicyFiles())('%s is what is generated from it', (path, content) => {
-    expect(readFileSync(new URL(path, root), 'utf8')).toBe(content);
+  it.each(generatedPolicyFiles(textOf))('%s is what is generated from it', (path, content) => {
+    expect(textOf(path)).toBe(content);
+  });
+
+  it('names a page without the marks, and writes between them only', () => {
+    expect(() =>
+      generatedPolicyFiles((path) => (path.endsWith('pass.md') ? '# pass\n' : textOf(path))),
+    ).toThrow('docs/rules/pass.md lacks the lines between which it is generated');
+    const old = textOf('docs/rules/pass.md')
+      .replace('Every callback', 'No callback')
+      .replace('# pass', '# passes');
+    const written = new Map(
+      generatedPolicyFiles((path) => (path.endsWith('pass.md') ? old : textOf(path))),
+    ).get('docs/rules/pass.md');
+    expect(written).toBe(textOf('docs/rules/pass.md').replace('# pass', '# passes'));
+  });
+
+  it.each(['Notes', 'Example', 'Tests of the example'])('names the section %s that a page lacks', (title) => {
+    const page = textOf('docs/rules/pass.md').replace(`\n## ${title}\n`, '\n## Other\n');
+    expect(() => readRulePage(page)).toThrow(`the page has no section ${title}`);
   });
 
   it('leaves no page of a rule that is gone', () => {
