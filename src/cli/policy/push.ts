@@ -10,12 +10,11 @@ import { keptFiles } from '../../release/sources.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { reportText, summaryText } from '../../simulation/test-text.ts';
-import { unmatchedInStore } from '../../start/policies.ts';
+import { lacksOf, unmatchedInStore } from '../../start/policies.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Freeze, Store } from '../../store/store.ts';
 import { type Call, type CommandRow, byOption, messageOption, requiredMessage } from '../command.ts';
-import { guarded } from '../doctor/finding.ts';
-import { checkRelease } from '../doctor/policies.ts';
+import { attempt } from '../doctor/finding.ts';
 import { counted, printable } from '../print.ts';
 import { servicesThatApplied } from '../services.ts';
 import type { Session } from '../session.ts';
@@ -76,8 +75,8 @@ export const policyPush: CommandRow = {
       });
       return 0;
     }
-    const findings = await guarded(() => checkRelease(session.settings(), store, release));
-    const warnings = findings.map(({ because }) => because);
+    const lacks = await attempt(() => lacksOf(session.settings(), store, release));
+    const warnings = lacks.ok ? lacks.value : [lacks.fault.because];
     for (const warning of warnings) session.report(`Warning: ${warning}.`);
     const lists = await unmatchedInStore(session.settings(), store, release);
     if (lists.length > 0 && !call.flag('skipLists')) return refusedForLists(session, lists);
