@@ -12,7 +12,7 @@ import { compileSigner } from '../signature/schemes.ts';
 import { answerFormatOf } from '../start/sources.ts';
 import { closestMatch } from '../values/closest-match.ts';
 import type { ReadSecret } from '../values/secret.ts';
-import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './sender-keys.ts';
+import { type SourceOf, cosignerCredentials, cosignerPath, keyFile, platformSigner } from './sender-keys.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -108,10 +108,7 @@ function cosignerSender(source: SourceOf<'cosigner'>, read: ReadSecret): SourceS
     answer: plainAnswer,
     headers,
     path(kind) {
-      const path = kind === 'transfer' ? source.paths.withdraw : source.paths.web3;
-      if (path === undefined) {
-        throw usageError(`the source ${source.name} has no path for ${kind} callbacks. Set its paths`);
-      }
+      const path = cosignerPath(source, kind);
       if (certificate) {
         throw usageError(
           `the source ${source.name} requires a client certificate, which replay can't send. ` +

@@ -10,7 +10,7 @@ import { type Call, type CommandRow, type ExitCode, optionName } from './command
 import { decisionJson, describeDecision } from './decisions/entry.ts';
 import { reachableUrl } from './health.ts';
 import { counted } from './print.ts';
-import { type SourceOf, cosignerCredentials, keyFile, platformSigner } from './sender-keys.ts';
+import { type SourceOf, cosignerCredentials, cosignerPath, keyFile, platformSigner } from './sender-keys.ts';
 import type { Session } from './session.ts';
 import { sourceFor } from './sources.ts';
 
@@ -164,10 +164,7 @@ function sendCosigner(
   ids: Readonly<Record<string, string | number>>,
 ) {
   const source = sourceFor(session, 'cosigner', call.option('source'));
-  const path = kind === 'transfer' ? source.paths.withdraw : source.paths.web3;
-  if (path === undefined) {
-    throw usageError(`the source ${source.name} has no path for ${kind} callbacks. Set its paths`);
-  }
+  const path = cosignerPath(source, kind);
   const request = call.option('request') ?? idFrom(asked);
   const { headers, segment } = cosignerCredentials(source, session.secrets().read);
   const body = {

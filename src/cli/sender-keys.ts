@@ -57,3 +57,10 @@ export function cosignerCredentials(source: SourceOf<'cosigner'>, read: ReadSecr
   }
   return { headers, segment };
 }
+
+/** The path of the service for callbacks of a kind. Throws USAGE if the source has none. */
+export function cosignerPath({ name, paths }: SourceOf<'cosigner'>, kind: 'transfer' | 'web3'): string {
+  const path = kind === 'transfer' ? paths.withdraw : paths.web3;
+  if (path !== undefined) return path;
+  throw usageError(`the source ${name} has no path for ${kind} callbacks. Set its paths`);
+}
