@@ -1,40 +1,13 @@
-import { finished } from 'node:stream/promises';
 import { ROLES, type Role } from '../console/page.ts';
 import { createInvitations } from '../console/sign-in/invitations.ts';
 import { INVITATION_MAX_MS, type Member, createPeople, newMember } from '../console/sign-in/people.ts';
 import { createSessions } from '../console/sign-in/sessions.ts';
 import { CountersignError, usageError } from '../errors.ts';
-import { batchWrites, createLog } from '../observe/log.ts';
 import { durationMs } from '../policy/rules/parameter.ts';
 import { originOf } from '../settings/console.ts';
 import type { Call, CommandRow } from './command.ts';
 import { counted, isoTime, printable, table } from './print.ts';
 import type { Session } from './session.ts';
-
-export const consoleServe: CommandRow = {
-  path: 'console serve',
-  summary: 'Serve the console alone, apart from the services of its store, until the process is stopped.',
-  example: 'console serve\nconsole serve --config /etc/countersign/console.yaml',
-  async run(session) {
-    const settings = session.settings();
-    const stopped = session.stopped();
-    const { env, clock, settingsFile } = session;
-    const lines = batchWrites(process.stdout);
-    const log = createLog({ level: settings.log.level, stream: lines });
-    try {
-      const { startConsole } = await import('../start/console.ts');
-      const program = await startConsole({ settings, settingsFile, env, clock, log });
-      log.info('serving', { because: `console at ${program.url}/console/`, version: session.version });
-      session.report(`The console is at ${program.url}/console/, /healthz beside it.`);
-      log.info('stopping', { signal: await stopped });
-      await program.close();
-      log.info('stopped');
-    } finally {
-      await finished(lines.end()).catch(() => undefined);
-    }
-    return 0;
-  },
-};
 
 export const consoleInvite: CommandRow = {
   path: 'console invite',

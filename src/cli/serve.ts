@@ -1,47 +1,29 @@
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { startService } from '../start/service.ts';
 import { type Log, batchWrites, createLog } from '../observe/log.ts';
 import { isWithService, originOf } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
+import type { Clock } from '../values/clock.ts';
 import type { CommandRow } from './command.ts';
 import type { Session } from './session.ts';
-
-const LAST_LINES_MS = 1000;
 
 export const serve: CommandRow = {
   path: 'serve',
   summary: 'Serve callbacks until the process is stopped.',
   example: 'serve\nserve --config /etc/countersign/countersign.yaml',
-  async run(session) {
-    const settings = session.settings();
-    const lines = batchWrites(process.stdout);
-    try {
-      await serveUntilStopped(session, settings, createLog({ level: settings.log.level, stream: lines }));
-    } finally {
-      // The last lines are written, unless nobody reads them.
-      await Promise.race([finished(lines.end()).catch(() => undefined), pause(LAST_LINES_MS)]);
-    }
-    return 0;
-  },
+  run: (session) =>
+    serveUntilStopped(session, async (parts) => {
+      const { startService } = await import('../start/service.ts');
+      const { publicUrl, opsUrl, stop } = await startService(parts);
+      return {
+        because: `callbacks at ${publicUrl}, ops at ${opsUrl}`,
+        hint:
+          `Callbacks are answered at ${publicUrl}, /readyz and /metrics at ${opsUrl}.\n` +
+          `Send a first one from a second shell:  npx countersign send payment${consoleHint(parts.settings)}`,
+        stop,
+      };
+    }),
 };
-
-async function serveUntilStopped(session: Session, settings: Settings, log: Log): Promise<void> {
-  const stopped = session.stopped();
-  const { env, clock, settingsFile } = session;
-  const service = await startService({ settings, settingsFile, env, clock, log });
-  log.info('serving', {
-    because: `callbacks at ${service.publicUrl}, ops at ${service.opsUrl}`,
-    version: session.version,
-  });
-  session.report(
-    `Callbacks are answered at ${service.publicUrl}, /readyz and /metrics at ${service.opsUrl}.\n` +
-      `Send a first one from a second shell:  npx countersign send payment${consoleHint(settings)}`,
-  );
-  log.info('stopping', { signal: await stopped });
-  await service.stop();
-  log.info('stopped');
-}
 
 function consoleHint({ console }: Settings): string {
   if (console?.passkeys === undefined || !isWithService(console)) return '';
@@ -49,4 +31,59 @@ function consoleHint({ console }: Settings): string {
     `\nThe console is at ${originOf(console.passkeys)}/console/. ` +
     'Invite yourself:  npx countersign console invite NAME --role operate'
   );
+}
+
+export const consoleServe: CommandRow = {
+  path: 'console serve',
+  summary: 'Serve the console alone, apart from the services of its store, until the process is stopped.',
+  example: 'console serve\nconsole serve --config /etc/countersign/console.yaml',
+  run: (session) =>
+    serveUntilStopped(session, async (parts) => {
+      const { startConsole } = await import('../start/console.ts');
+      const { url, close } = await startConsole(parts);
+      return {
+        because: `console at ${url}/console/`,
+        hint: `The console is at ${url}/console/, /healthz beside it.`,
+        stop: close,
+      };
+    }),
+};
+
+interface Parts {
+  readonly settings: Settings;
+  readonly settingsFile: string;
+  readonly env: Session['env'];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A program that serves. */
+interface Serving {
+  /** What is served where, for the log. */
+  readonly because: string;
+  /** The same for people, and what to do first. */
+  readonly hint: string;
+  readonly stop: () => Promise<void>;
+}
+
+const LAST_LINES_MS = 1000;
+
+async function serveUntilStopped(session: Session, start: (parts: Parts) => Promise<Serving>): Promise<0> {
+  const { env, clock, settingsFile, version } = session;
+  const settings = session.settings();
+  const stopped = session.stopped();
+  const lines = batchWrites(process.stdout);
+  const log = createLog({ level: settings.log.level, stream: lines });
+  try {
+    const { because, hint, stop } = await start({ settings, settingsFile, env, clock, log });
+    log.info('serving', { because, version });
+    session.report(hint);
+    log.info('stopping', { signal: await stopped });
+    await stop();
+    log.info('stopped');
+  } finally {
+    // The last lines are written, unless nobody reads them.
+    await Promise.race([finished(lines.end()).catch(() => undefined), pause(LAST_LINES_MS)]);
+  }
+  return 0;
 }
