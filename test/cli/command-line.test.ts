@@ -23,6 +23,8 @@ function parse(row: CommandRow, words: readonly string[]): void {
 }
 
 const commands = await commandsFor([]);
+const pathsFor = async (argv: readonly string[]): Promise<readonly string[]> =>
+  (await commandsFor(argv)).map(({ path }) => path);
 const lines = commands.flatMap((row) => row.example.split('\n').map((line) => ({ row, line })));
 
 describe('the command line', () => {
@@ -32,8 +34,8 @@ describe('the command line', () => {
   });
 
   it.each(commands)('$path is found by its words, and loaded alone', async (row) => {
-    expect(await commandsFor(row.path.split(' '))).toEqual([row]);
-    expect(await commandsFor([...row.path.split(' '), 'and', '--more'])).toEqual([row]);
+    expect(await pathsFor(row.path.split(' '))).toEqual([row.path]);
+    expect(await pathsFor([...row.path.split(' '), 'and', '--more'])).toEqual([row.path]);
   });
 
   it.each([
@@ -43,7 +45,7 @@ describe('the command line', () => {
     [['--json', 'serve']],
     [['help', 'serve']],
   ])('what names no command has them all: %j', async (argv) => {
-    expect(await commandsFor(argv)).toEqual(commands);
+    expect(await pathsFor(argv)).toEqual(commands.map(({ path }) => path));
   });
 
   it.each(commands)('$path says in a sentence what it does', ({ summary }) => {

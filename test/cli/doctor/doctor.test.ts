@@ -4,37 +4,12 @@ import { createServer } from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
-import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { closedPort } from '../../ports.ts';
 import { startRedisServer } from '../../redis-server.ts';
 import { startTestService } from '../../service.ts';
 import { CERTIFICATE, CERTIFICATE_KEY } from '../certificate.ts';
-import { type Run, place, placeIn } from '../terminal.ts';
-
-const diagnosed = z.object({
-  faults: z.number(),
-  warnings: z.number(),
-  findings: z.array(
-    z.object({
-      check: z.enum(['settings', 'keys', 'store', 'policies', 'ports']),
-      state: z.enum(['ok', 'warning', 'fault']),
-      because: z.string(),
-    }),
-  ),
-});
-
-type Diagnosis = z.output<typeof diagnosed> & { readonly code: number };
-
-async function diagnosis(run: Run): Promise<Diagnosis> {
-  const { code, json, err } = await run('doctor', '--json');
-  expect(err).toBe('');
-  return { code, ...diagnosed.parse(json()) };
-}
-
-/** What was found in one state, `check: because` each. */
-const inState = ({ findings }: Diagnosis, state: Finding['state']): readonly string[] =>
-  findings.filter((finding) => finding.state === state).map(({ check, because }) => `${check}: ${because}`);
+import { place, placeIn } from '../terminal.ts';
+import { type Diagnosis, diagnosis, inState } from './diagnosis.ts';
 
 /** A port of this machine, listened on until the test is over unless it is to be free. */
 async function port(state: 'taken' | 'free'): Promise<number> {

@@ -1,23 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
 import { lockDirectory } from '../../../src/archive/folder.ts';
+import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { closedPort } from '../../ports.ts';
 import { receiverSources, sharedCredentials, startTestSandbox } from '../../../packages/sandbox/test/sandbox.ts';
 import { startTestService } from '../../service.ts';
 import { type Place, place } from '../terminal.ts';
-
-const found = z.object({
-  findings: z.array(z.object({ check: z.string(), state: z.string(), because: z.string() })),
-});
+import { diagnosis, ofCheck } from './diagnosis.ts';
 
 /** What `doctor` says in one check, `state: because` each. */
-async function findingsOf({ run }: Pick<Place, 'run'>, check: string): Promise<readonly string[]> {
-  const { json } = await run('doctor', '--json');
-  const { findings } = found.parse(json());
-  return findings.filter((each) => each.check === check).map(({ state, because }) => `${state}: ${because}`);
-}
+const findingsOf = async ({ run }: Pick<Place, 'run'>, check: Finding['check']): Promise<readonly string[]> =>
+  ofCheck(await diagnosis(run), check);
 
 const KEYS = sharedCredentials();
 const [shop, vault] = receiverSources(KEYS);

@@ -1,12 +1,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { createAuthority } from '../../certificates.ts';
 import { place } from '../terminal.ts';
+import { diagnosis, ofCheck } from './diagnosis.ts';
 
-const diagnosed = z.object({
-  findings: z.array(z.object({ check: z.string(), state: z.string(), because: z.string() })),
-});
 const SECRET = 'a-secret-that-is-long-enough';
 const MODULE = 'export default () => ({ verdict: "yes" });';
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('hex');
@@ -30,13 +27,10 @@ async function found(
   const written = settings((name) => paths.get(name) ?? `${folder.folder}/${name}`);
   const { run } = place({ ...(policies === undefined ? {} : { policies }), settings: written });
   if (policies !== undefined) await run('policy', 'push', '--message', 'x');
-  const { code, json, err } = await run('doctor', '--json');
-  expect(err).toBe('');
-  const { findings } = diagnosed.parse(json());
-  const told = (check: string): readonly string[] =>
-    findings.filter((each) => each.check === check).map(({ state, because }) => `${state}: ${because}`);
-  expect(JSON.stringify(findings)).not.toContain(SECRET);
-  return { code, asked: told('asked'), odd: told('policies').filter((line) => !line.startsWith('ok')) };
+  const diagnosed = await diagnosis(run);
+  expect(JSON.stringify(diagnosed)).not.toContain(SECRET);
+  const odd = ofCheck(diagnosed, 'policies').filter((line) => !line.startsWith('ok'));
+  return { code: diagnosed.code, asked: ofCheck(diagnosed, 'asked'), odd };
 }
 
 const service = (secret: object, over: object = {}): object => ({
@@ -128,7 +122,7 @@ describe('doctor and modules', () => {
       'own.mjs': 'no',
     });
     expect(broken.code).toBe(1);
-    expect(broken.asked[0]).toContain("fault: module own-check: it can't be loaded: ReferenceError");
+    expect(broken.asked[0]).toMatch(/^fault: module own-check: .*ReferenceError/);
   });
 });
 

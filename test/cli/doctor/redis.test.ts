@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { checkRedis } from '../../../src/cli/doctor/store.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { unsafeReason } from '../../../src/store/redis/inspect.ts';
@@ -8,12 +7,7 @@ import { eventually } from '../../eventually.ts';
 import { startRedisCluster } from '../../redis-cluster.ts';
 import { rawClient, redisOfItsOwn, storeOn } from '../../store/redis-under-test.ts';
 import { place } from '../terminal.ts';
-
-const diagnosed = z.object({
-  findings: z.array(
-    z.object({ check: z.string(), state: z.enum(['ok', 'warning', 'fault']), because: z.string() }),
-  ),
-});
+import { diagnosis, ofCheck } from './diagnosis.ts';
 
 interface Store {
   readonly url: string;
@@ -23,12 +17,7 @@ interface Store {
 /** What doctor finds out about the store, `state: because` each. */
 async function findingsOn({ url, settings = {} }: Store): Promise<readonly string[]> {
   const { run } = place({ settings: { store: { url, ...settings } } });
-  const { json, err } = await run('doctor', '--json');
-  expect(err).toBe('');
-  return diagnosed
-    .parse(json())
-    .findings.filter(({ check }) => check === 'store')
-    .map(({ state, because }) => `${state}: ${because}`);
+  return ofCheck(await diagnosis(run), 'store');
 }
 
 const inState = (findings: readonly string[], state: Finding['state']): readonly string[] =>
@@ -154,9 +143,9 @@ describe('doctor on Redis', () => {
     const env = { REDIS_PASSWORD: 'of-the-test' };
     const settings = { store: { url: redis.url, username: 'limited', password: { env: 'REDIS_PASSWORD' } } };
     const { run, runWith } = place({ settings });
-    const { code, json, err } = await runWith({ env })('doctor', '--json');
-    expect({ code, err }).toEqual({ code: 1, err: '' });
-    const findings = diagnosed.parse(json()).findings.filter(({ state }) => state === 'fault');
+    const { code, findings: all } = await diagnosis(runWith({ env }));
+    expect(code).toBe(1);
+    const findings = all.filter(({ state }) => state === 'fault');
     expect(findings[0]?.because).toMatch(said);
     expect(JSON.stringify(findings)).not.toContain('of-the-test');
     expect(new Set(findings.map(({ because }) => because)).size).toBe(findings.length);
