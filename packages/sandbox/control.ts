@@ -24,58 +24,94 @@ export interface ControlParts {
 const text = z.string().min(1).max(65_536);
 const amount = z.string().regex(/^(?:0|[1-9]\d{0,29})(?:\.\d{1,18})?$/, 'is not a decimal');
 
-const common = {
+/** What a command prints: a text for people, and a value for machines. */
+export interface Done {
+  readonly text: string;
+  readonly value: unknown;
+}
+
+/** A command of the control port. One that only reads is not in the log. */
+function row<S extends z.ZodRawShape>(
+  shape: S,
+  perform: (input: z.infer<z.ZodObject<S>>, parts: ControlParts) => Done | Promise<Done>,
+  { reads = false } = {},
+) {
+  const schema = z.strictObject(shape);
+  return {
+    schema,
+    reads,
+    /** Throws a ZodError, or USAGE. */
+    run: (input: unknown, parts: ControlParts) => perform(schema.parse(input), parts),
+  };
+}
+
+const READS = { reads: true };
+const credited = { uid: z.int(), symbol: text.max(64), amount };
+const signing = {
   request: text.max(128).optional(),
   from: text.max(256),
   to: text.max(256),
   symbol: text.max(64),
   speedUps: z.int().min(0).max(10),
 };
+const paid = {
+  ...signing,
+  amount,
+  memo: z.string().max(512),
+  outputs: z.array(z.strictObject({ to: text.max(256), amount })).max(1000),
+};
+const called = {
+  ...signing,
+  amount: z.union([amount, z.literal('-1')]),
+  data: text,
+  contract: text.max(256),
+};
 
-const commandSchema = z.discriminatedUnion('command', [
-  z.strictObject({ command: z.literal('reset') }),
-  z.strictObject({ command: z.literal('snapshot') }),
-  z.strictObject({ command: z.literal('restore'), snapshot: z.string() }),
-  z.strictObject({ command: z.literal('clock-show') }),
-  z.strictObject({ command: z.literal('clock-set'), atMs: z.int() }),
-  z.strictObject({ command: z.literal('clock-move'), byMs: z.int() }),
-  z.strictObject({ command: z.literal('users') }),
-  z.strictObject({ command: z.literal('login'), uid: z.int() }),
-  z.strictObject({ command: z.literal('deposit'), uid: z.int(), symbol: text.max(64), amount }),
-  z.strictObject({
-    command: z.literal('transfer'),
-    uid: z.int(),
-    symbol: text.max(64),
-    amount,
-    orderId: text.max(128).optional(),
+const COMMANDS = {
+  reset: row({}, reset),
+  snapshot: row(
+    {},
+    (_, { state, clock }) => ({ text: '', value: snapshotText({ state, clock: clock.kept() }) }),
+    READS,
+  ),
+  restore: row({ snapshot: z.string() }, restore),
+  'clock-show': row({}, clockShown, READS),
+  'clock-set': row({ atMs: z.int() }, ({ atMs }, parts) => {
+    parts.clock.set(atMs);
+    return clockShown({}, parts);
   }),
-  z.strictObject({
-    command: z.literal('withdraw'),
-    ...common,
-    amount,
-    memo: z.string().max(512),
-    outputs: z.array(z.strictObject({ to: text.max(256), amount })).max(1000),
+  'clock-move': row({ byMs: z.int() }, ({ byMs }, parts) => {
+    parts.clock.set(parts.clock.nowMs() + byMs);
+    return clockShown({}, parts);
   }),
-  z.strictObject({
-    command: z.literal('web3'),
-    ...common,
-    amount: z.union([amount, z.literal('-1')]),
-    data: text,
-    contract: text.max(256),
-  }),
-  z.strictObject({ command: z.literal('signings') }),
-  z.strictObject({ command: z.literal('poll') }),
-  z.strictObject({ command: z.literal('self-check') }),
-  z.strictObject({ command: z.literal('log'), count: z.int().min(1).max(10_000) }),
-]);
+  users: row({}, users, READS),
+  login: row({ uid: z.int() }, login),
+  deposit: row(credited, deposit),
+  transfer: row({ ...credited, orderId: text.max(128).optional() }, transfer),
+  withdraw: row(paid, ({ memo, outputs, ...rest }, parts) =>
+    begin('transfer', rest, { memo, outputs: outputsText(outputs) }, parts),
+  ),
+  web3: row(called, ({ data, contract, ...rest }, parts) =>
+    begin('web3', rest, { inputData: data, contract }, parts),
+  ),
+  signings: row({}, signings, READS),
+  poll: row({}, poll),
+  'self-check': row({}, selfCheck),
+  log: row({ count: z.int().min(1).max(10_000) }, logged, READS),
+};
 
-export type ControlCommand = z.infer<typeof commandSchema>;
+type CommandName = keyof typeof COMMANDS;
 
-/** What a command prints: a text for people, and a value for machines. */
-export interface Done {
-  readonly text: string;
-  readonly value: unknown;
-}
+/** A command without input is inferred as an object that has no members at all, not even its name. */
+type Named<Name, Input> = { readonly command: Name } & (Input extends Record<string, never>
+  ? unknown
+  : Input);
+
+export type ControlCommand = {
+  [Name in CommandName]: Named<Name, z.infer<(typeof COMMANDS)[Name]['schema']>>;
+}[CommandName];
+
+const isCommand = (name: string): name is CommandName => Object.hasOwn(COMMANDS, name);
 
 const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d+)?$/;
 
@@ -87,16 +123,13 @@ export async function answerControl(request: ReadRequest, parts: ControlParts): 
   const { headers, method, text: body } = request;
   const isOurs = LOOPBACK_HOST.test(headers.host ?? '') && headers['content-type'] === 'application/json';
   if (method !== 'POST' || !isOurs) return failed(403, 'only `countersign sandbox` may call this port');
-  const read = commandSchema.safeParse(jsonOf(body));
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    return failed(400, `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim());
-  }
   try {
-    return { status: 200, body: JSON.stringify(await perform(read.data, parts)) };
+    return { status: 200, body: JSON.stringify(await performNamed(jsonOf(body), parts)) };
   } catch (thrown) {
     if (thrown instanceof CountersignError) return failed(400, thrown.message);
-    throw thrown;
+    if (!(thrown instanceof z.ZodError)) throw thrown;
+    const [issue] = thrown.issues;
+    return failed(400, `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`.trim());
   }
 }
 
@@ -110,92 +143,46 @@ function jsonOf(body: string): unknown {
   }
 }
 
-async function perform(command: ControlCommand, parts: ControlParts): Promise<Done> {
-  const done = await apply(command, parts);
-  const about = command.command;
-  if (!READING.has(about)) parts.log.add({ kind: 'command', about, outcome: 'done', why: '' });
+async function performNamed(asked: unknown, parts: ControlParts): Promise<Done> {
+  const { command: name, ...input } = z.looseObject({ command: z.string() }).parse(asked);
+  if (!isCommand(name)) throw new CountersignError('USAGE', `there is no command ${name}`);
+  const { run, reads } = COMMANDS[name];
+  const done = await run(input, parts);
+  if (!reads) parts.log.add({ kind: 'command', about: name, outcome: 'done', why: '' });
   return done;
 }
 
-function apply(command: ControlCommand, parts: ControlParts): Done | Promise<Done> {
-  const { state, clock } = parts;
-  switch (command.command) {
-    case 'reset':
-      return reset(parts);
-    case 'snapshot':
-      return { text: '', value: snapshotText({ state, clock: clock.kept() }) };
-    case 'restore':
-      return restore(command.snapshot, parts);
-    case 'clock-set':
-      clock.set(command.atMs);
-      return clockShown(clock);
-    case 'clock-move':
-      clock.set(clock.nowMs() + command.byMs);
-      return clockShown(clock);
-    case 'clock-show':
-      return clockShown(clock);
-    case 'users':
-      return users(state);
-    case 'login':
-      return login(command.uid, parts);
-    case 'deposit':
-      return deposit(command, parts);
-    case 'transfer':
-      return transfer(command, parts);
-    case 'withdraw':
-    case 'web3':
-      return begin(command, parts);
-    case 'signings':
-      return signings(state);
-    case 'poll':
-      return poll(parts);
-    case 'self-check':
-      return selfCheck(parts);
-    case 'log':
-    default:
-      return logged(command.count, parts);
-  }
-}
-
-function logged(count: number, { log }: ControlParts): Done {
+function logged({ count }: { readonly count: number }, { log }: ControlParts): Done {
   const entries = log.latest(count);
   return { text: entries.map(entryLine).join('\n'), value: entries };
 }
 
-async function poll({ cosigner }: ControlParts): Promise<Done> {
+async function poll(_: object, { cosigner }: ControlParts): Promise<Done> {
   const looked = await cosigner.poll();
   return { text: `The co-signer looked at ${looked} pending.`, value: { looked } };
 }
 
-async function selfCheck({ cosigner }: ControlParts): Promise<Done> {
+async function selfCheck(_: object, { cosigner }: ControlParts): Promise<Done> {
   const answer = await cosigner.selfCheck();
   return { text: answer, value: { answer } };
 }
 
-/** Commands that change nothing are not in the log. */
-const READING: ReadonlySet<ControlCommand['command']> = new Set([
-  'snapshot',
-  'clock-show',
-  'users',
-  'signings',
-  'log',
-]);
-
 /** Changes the state in place, so that a payment that waits for an answer finds its order gone. */
-function reset({ state, seed, scale, clock }: ControlParts): Done {
+function reset(_: object, { state, seed, scale, clock }: ControlParts): Done {
   Object.assign(state, seedState({ seed, scale, seededAtMs: clock.nowMs() }));
   return { text: `The state is that of the seed ${seed}.`, value: { seed } };
 }
 
-function restore(snapshot: string, { state, clock }: ControlParts): Done {
+function restore({ snapshot }: { readonly snapshot: string }, parts: ControlParts): Done {
+  const { state, clock } = parts;
   const read = readSnapshot(snapshot);
   clock.restore(read.clock);
   Object.assign(state, read.state);
   releaseUnconfirmed(state, clock.nowMs());
-  return { text: 'The state is that of the snapshot.', value: clockShown(clock).value };
+  return { text: 'The state is that of the snapshot.', value: clockShown({}, parts).value };
 }
 
-function clockShown(clock: SandboxClock): Done {
+function clockShown(_: object, { clock }: ControlParts): Done {
   const { standing, atMs } = clock.kept();
   const at = new Date(atMs).toISOString();
   return {
@@ -204,7 +191,7 @@ function clockShown(clock: SandboxClock): Done {
   };
 }
 
-function users(state: State): Done {
+function users(_: object, { state }: ControlParts): Done {
   const { accounts, codes } = state;
   const value = usersOf(state).map((user) => ({
     uid: user.uid,
@@ -234,23 +221,21 @@ function userWith(state: State, uid: number): User {
 }
 
 /** The first login step, whose code section 4.1 exchanges. */
-function login(uid: number, { state }: ControlParts): Done {
+function login({ uid }: { readonly uid: number }, { state }: ControlParts): Done {
   userWith(state, uid);
   const code = randomOf(state.seed, 'login', uid, state.nextId++).hex(32);
   state.codes.push({ code, uid, used: false });
   return { text: `User ${uid} logged in with the code ${code}.`, value: { uid, code } };
 }
 
+interface Credit {
+  readonly uid: number;
+  readonly symbol: string;
+  readonly amount: string;
+}
+
 /** Adds to a balance. Throws USAGE for an unknown user or coin, and for an amount of 0. */
-function credit(
-  {
-    uid,
-    symbol,
-    amount: added,
-  }: Pick<Extract<ControlCommand, { command: 'deposit' }>, 'uid' | 'symbol' | 'amount'>,
-  state: State,
-  nowMs: number,
-): string {
+function credit({ uid, symbol, amount: added }: Credit, state: State, nowMs: number): string {
   userWith(state, uid);
   if (coinNamed(symbol) === undefined) throw new CountersignError('USAGE', `there is no coin ${symbol}`);
   if (readDecimal(added) === 0n) throw new CountersignError('USAGE', 'the amount is 0. Give more');
@@ -259,10 +244,7 @@ function credit(
   return account.balance;
 }
 
-function deposit(
-  command: Extract<ControlCommand, { command: 'deposit' }>,
-  { state, clock }: ControlParts,
-): Done {
+function deposit(command: Credit, { state, clock }: ControlParts): Done {
   const { uid, symbol, amount: added } = command;
   const nowMs = clock.nowMs();
   const balance = credit(command, state, nowMs);
@@ -276,7 +258,7 @@ function deposit(
 
 /** A transfer order, which is billed and needs no confirmation. */
 function transfer(
-  command: Extract<ControlCommand, { command: 'transfer' }>,
+  command: Credit & { readonly orderId?: string | undefined },
   { state, clock }: ControlParts,
 ): Done {
   const { uid, symbol: coin, amount: added } = command;
@@ -300,40 +282,28 @@ function transfer(
   return { text: `Transfer order ${appOrderId}: user ${uid} has ${balance} ${coin}.`, value };
 }
 
-/** A withdrawal or a transaction that the co-signer will ask about. */
+/** Begins a withdrawal or a transaction that the co-signer will ask about. */
 function begin(
-  command: Extract<ControlCommand, { command: 'withdraw' | 'web3' }>,
+  kind: Signing['kind'],
+  {
+    request,
+    ...common
+  }: Pick<Signing, 'from' | 'to' | 'amount' | 'symbol' | 'speedUps'> & {
+    readonly request?: string | undefined;
+  },
+  own: Partial<Pick<Signing, 'memo' | 'outputs' | 'inputData' | 'contract'>>,
   { state, clock }: ControlParts,
 ): Done {
   const id = state.nextId;
-  const kind = command.command === 'web3' ? ('web3' as const) : ('transfer' as const);
   // With the time, because a receiver remembers the ids of an earlier run of the sandbox.
-  const requestId = command.request ?? `${kind}-${clock.nowMs()}-${id}`;
+  const requestId = request ?? `${kind}-${clock.nowMs()}-${id}`;
   if (state.signings.some((each) => each.kind === kind && each.requestId === requestId)) {
     throw new CountersignError('USAGE', `there already is a ${kind} ${requestId}. Give another --request`);
   }
-  const { from, to, amount: asked, symbol, speedUps } = command;
-  const own =
-    command.command === 'web3'
-      ? { memo: '', outputs: '', inputData: command.data, contract: command.contract }
-      : { memo: command.memo, outputs: outputsText(command.outputs), inputData: '', contract: '' };
-  const signing: Signing = {
-    kind,
-    id,
-    requestId,
-    from,
-    to,
-    amount: asked,
-    symbol,
-    speedUps,
-    ...own,
-    signed: 0,
-    refused: 0,
-    status: 'pending',
-    txids: [],
-  };
+  const none = { memo: '', outputs: '', inputData: '', contract: '' };
+  const fresh = { signed: 0, refused: 0, status: 'pending' as const, txids: [] };
   state.nextId++;
-  state.signings.push(signing);
+  state.signings.push({ kind, id, requestId, ...common, ...none, ...own, ...fresh });
   return { text: `${kind} ${requestId} is pending.`, value: { kind, id, requestId } };
 }
 
@@ -342,16 +312,10 @@ function outputsText(outputs: readonly { readonly to: string; readonly amount: s
   return JSON.stringify(outputs.map(({ to, amount: part }) => ({ address_to: to, amount: part })));
 }
 
-function signings({ signings: all }: State): Done {
-  const value = all.map(({ kind, id, requestId, status, signed, refused, txids }) => ({
-    kind,
-    id,
-    requestId,
-    status,
-    signed,
-    refused,
-    txids,
-  }));
+function signings(_: object, { state }: ControlParts): Done {
+  const value = state.signings.map(({ kind, id, requestId, status, signed, refused, txids }) => {
+    return { kind, id, requestId, status, signed, refused, txids };
+  });
   const lines = value.map(
     ({ kind, requestId, status, signed, refused }) =>
       `${kind} ${requestId}  ${status}  ${signed} signed  ${refused} refused`,

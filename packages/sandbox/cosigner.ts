@@ -4,7 +4,7 @@ import type { Credentials } from './credentials.ts';
 import type { Fault, Faults } from './faults.ts';
 import { type Json, exactNumber } from './json.ts';
 import type { SandboxLog } from './log.ts';
-import { post, shownAnswer } from './post.ts';
+import { type Answer, post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
 import { more, withSignFaults } from './sign-faults.ts';
 import type { Signing, State } from './state.ts';
@@ -150,24 +150,35 @@ const CALL_FAULTS: Readonly<Record<Signing['kind'], readonly Fault[]>> = {
   web3: COMMON,
 };
 
-async function call(
-  signing: Signing,
-  about: About,
-  faults: readonly Fault[],
-  { urls, credential, credentials, timeoutMs, log }: CosignerParts,
-): Promise<string | undefined> {
-  const body = JSON.stringify(bodyOf(withSignFaults(signing, faults), about, faults));
-  const token = faults.includes('tamper-credential') ? `${credentials.token}-other` : credentials.token;
+/** Posts to the custom URL of a kind, with the credential of the co-signer. */
+function send(
+  kind: Signing['kind'],
+  body: Json,
+  { urls, credential, timeoutMs }: CosignerParts,
+  token: string,
+): Promise<Answer> {
   const segment = credential.in === 'path' ? `/${encodeURIComponent(token)}` : '';
-  const answer = await post({
-    url: `${urls[signing.kind]}${segment}`,
+  return post({
+    url: `${urls[kind]}${segment}`,
     headers: {
       'content-type': 'application/json;charset=UTF-8',
       ...(credential.in === 'header' && { [credential.name]: token }),
     },
-    body,
+    body: JSON.stringify(body),
     timeoutMs,
   });
+}
+
+async function call(
+  signing: Signing,
+  about: About,
+  faults: readonly Fault[],
+  parts: CosignerParts,
+): Promise<string | undefined> {
+  const body = bodyOf(withSignFaults(signing, faults), about, faults);
+  const { token } = parts.credentials;
+  const presented = faults.includes('tamper-credential') ? `${token}-other` : token;
+  const answer = await send(signing.kind, body, parts, presented);
   const yes = answer.ok && answer.status === 200 && answer.text === 'SUCCESS';
   const tampered = faults.some((fault) => fault.startsWith('tamper-'));
   const why = yes
@@ -177,7 +188,7 @@ async function call(
     : answer.ok
       ? 'the receiver did not say SUCCESS'
       : answer.why;
-  log.add({
+  parts.log.add({
     kind: 'cosigner',
     about: aboutCall(signing, about),
     outcome: shownAnswer(answer),
@@ -229,23 +240,15 @@ function shortOutputs({ to, amount }: Signing): string {
 }
 
 async function selfCheck(parts: CosignerParts): Promise<string> {
-  const { credential, credentials } = parts;
-  const { appKey, token, selfCheck: keys } = credentials;
+  const { appKey, token, selfCheck: keys } = parts.credentials;
   const hash = (key: string): string => createHmac('sha256', appKey).update(key).digest('hex');
-  const answer = await post({
-    url: `${parts.urls.transfer}${credential.in === 'path' ? `/${encodeURIComponent(token)}` : ''}`,
-    headers: {
-      'content-type': 'application/json;charset=UTF-8',
-      ...(credential.in === 'header' && { [credential.name]: token }),
-    },
-    body: JSON.stringify({
-      app_id: appKey,
-      client_system_pubkey_hash: hash(keys.clientSystemKey),
-      verify_sign_pub_hash: hash(keys.verifySignKey),
-      type: 'verify_public_hash',
-    }),
-    timeoutMs: parts.timeoutMs,
-  });
+  const body = {
+    app_id: appKey,
+    client_system_pubkey_hash: hash(keys.clientSystemKey),
+    verify_sign_pub_hash: hash(keys.verifySignKey),
+    type: 'verify_public_hash',
+  };
+  const answer = await send('transfer', body, parts, token);
   const outcome = answer.ok ? answer.text : answer.why;
   parts.log.add({ kind: 'cosigner', about: 'verify_public_hash', outcome: shownAnswer(answer), why: '' });
   return outcome;

@@ -7,7 +7,7 @@ import { OPERATIONS } from './operations/registry.ts';
 import { randomOf } from './random.ts';
 import { CODES, type Code, Refusal } from './refusal.ts';
 import { type Authentic, type Trace, authenticate } from './request.ts';
-import type { Reply } from './server.ts';
+import type { ReadRequest, Reply } from './server.ts';
 import { type Scheme, seal } from './signing.ts';
 import type { Payment, State } from './state.ts';
 import type { SandboxClock, Zone } from './time.ts';
@@ -28,11 +28,7 @@ export interface PlatformParts {
   readonly log: SandboxLog;
 }
 
-export interface PlatformRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly text: string;
-}
+type PlatformRequest = Pick<ReadRequest, 'method' | 'path' | 'text'>;
 
 /** The uid under which the bill lists the merchant. */
 const MERCHANT_UID = 900_001;
