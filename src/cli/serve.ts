@@ -14,13 +14,14 @@ export const serve: CommandRow = {
   run: (session) =>
     serveUntilStopped(session, async (parts) => {
       const { startService } = await import('../start/service.ts');
-      const { publicUrl, opsUrl, stop } = await startService(parts);
+      const service = await startService(parts);
+      const { publicUrl, opsUrl } = service;
       return {
         because: `callbacks at ${publicUrl}, ops at ${opsUrl}`,
         hint:
           `Callbacks are answered at ${publicUrl}, /readyz and /metrics at ${opsUrl}.\n` +
           `Send a first one from a second shell:  npx countersign send payment${consoleHint(parts.settings)}`,
-        stop,
+        stop: () => service.stop(),
       };
     }),
 };
@@ -40,11 +41,11 @@ export const consoleServe: CommandRow = {
   run: (session) =>
     serveUntilStopped(session, async (parts) => {
       const { startConsole } = await import('../start/console.ts');
-      const { url, close } = await startConsole(parts);
+      const served = await startConsole(parts);
       return {
-        because: `console at ${url}/console/`,
-        hint: `The console is at ${url}/console/, /healthz beside it.`,
-        stop: close,
+        because: `console at ${served.url}/console/`,
+        hint: `The console is at ${served.url}/console/, /healthz beside it.`,
+        stop: () => served.close(),
       };
     }),
 };

@@ -7,7 +7,7 @@ import type { JournalEntry } from '../../store/store.ts';
 import { columns, counted, isoTime, printable } from '../print.ts';
 
 /** The name of an entry, such as `shop/17`. */
-export function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): string {
+function entryName({ source, id }: Pick<JournalEntry, 'source' | 'id'>): string {
   return `${source}/${id}`;
 }
 
