@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { rules } from '../../src/policy/rules/registry.ts';
@@ -8,6 +7,7 @@ import type { Rule } from '../../src/policy/rules/rule.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
+import { compileForPush } from '../../src/release/check.ts';
 import { exampleNames } from '../../src/release/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { rulePage } from '../policy/rules/pages.ts';
@@ -46,7 +46,7 @@ function suiteOf({ name }: Rule): Suite {
   const policies = Object.entries({ ...files, [`${name}.yaml`]: example })
     .filter(([file]) => file.endsWith('.yaml'))
     .map(([file, text]) => ({ name: file, text }));
-  const compiled = readPolicyFiles(policies, (file) => files[file]);
+  const compiled = compileForPush(policies, (file) => files[file]);
   if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
   const read = readTestFiles([{ name: `${name}.test.yaml`, text: cases }]);
   if (!read.ok) throw new Error(read.faults.map(formatFault).join('\n'));

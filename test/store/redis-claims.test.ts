@@ -123,46 +123,6 @@ describe('one settle on Redis', () => {
     expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
     expect(await store.changePrices({ set: [], remove: ['BTC'], by: 'ada' })).toMatchObject({ version: 1 });
   });
-
-  it('takes claims and texts by the thousand', async () => {
-    const store = await readyOn(server, { prefix: freshPrefix(), commandTimeoutMs: 10_000 });
-    const values = Array.from({ length: 9000 }, (_, index) => `value ${index}`);
-    const members = Object.fromEntries(values.slice(0, 3000).map((value) => [value, value]));
-    await store.changeList(change('many', values));
-    await store.expectOrder(announcement({ members, expiresAtMs: Date.now() + HOUR_MS }));
-    const claims = [
-      listClaim('many', 'hold-all', values),
-      agedClaim('many', 0, values),
-      orderClaim(members),
-      ...Array.from({ length: 1000 }, (_, index) => markClaim({ key: keyOf(`mark ${index}`), exempt: true })),
-      ...Array.from({ length: 1000 }, () => agedClaim('many', 0, ['value 1'])),
-    ];
-    const results = claimsOf(await store.settle(request({ claims })));
-    expect(results).toHaveLength(claims.length);
-    expect(results.filter(({ holds }) => !holds)).toEqual([]);
-    const lacking = orderClaim({ ...members, 'value 2999': '' });
-    expect(claimsOf(await store.settle(request({ claims: [lacking] })))).toEqual([
-      { holds: false, order: 'differs', differs: ['value 2999'] },
-    ]);
-  });
-
-  it('compares with the largest whole numbers to the last digit', async () => {
-    const store = await readyOn(server, { prefix: freshPrefix() });
-    await prepare(store);
-    const largest = Number.MAX_SAFE_INTEGER;
-    const claims = [
-      agedClaim('allowed', largest, ['a']),
-      markClaim({ ageMs: largest }),
-      speedUpClaim(largest, largest),
-      speedUpClaim(0, largest),
-    ];
-    expect(claimsOf(await store.settle(request({ claims }))).map(({ holds }) => holds)).toEqual([
-      false,
-      false,
-      true,
-      false,
-    ]);
-  });
 });
 
 describe('a claim that Redis can not check', () => {
@@ -381,32 +341,6 @@ describe('an order on Redis', () => {
     expect(await client.pttl(key)).toBeGreaterThan(9 * HOUR_MS);
   });
 
-  it('outlives the century in which it expires', async () => {
-    const store = await readyOn(server, { prefix: freshPrefix() });
-    const expiresAtMs = Number.MAX_SAFE_INTEGER;
-    expect(await store.expectOrder(announcement({ expiresAtMs }))).toMatchObject({ order: { expiresAtMs } });
-    expect(await store.settle(request({ claims: [orderClaim()] }))).toMatchObject({ verdict: 'SUCCESS' });
-    const entries = await store.entries({ source: 'shop', subject: 'payment:1', limit: 2 });
-    expect(entries[0]?.detail).toContain(String(expiresAtMs));
-  });
-
-  it('can be announced after it has expired, and is expired at once', async () => {
-    const store = await readyOn(server, { prefix: freshPrefix() });
-    const announced = await store.expectOrder(announcement({ expiresAtMs: 0 }));
-    expect(announced).toMatchObject({ outcome: 'expected', order: { state: 'expired' } });
-    expect(claimsOf(await store.settle(request({ claims: [orderClaim()] })))).toMatchObject([
-      { holds: false, order: 'expired' },
-    ]);
-  });
-
-  it.each([-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY])('is not announced to expire at %d', async (at) => {
-    const store = await readyOn(server, { prefix: freshPrefix() });
-    await expect(store.expectOrder(announcement({ expiresAtMs: at }))).rejects.toMatchObject({
-      code: 'USAGE',
-    });
-    expect(await store.order('shop', 'payment:1')).toBeUndefined();
-  });
-
   it('stays used for a subject that was forgotten and comes again, with whatever terms', async () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
@@ -421,53 +355,5 @@ describe('an order on Redis', () => {
       expect(claimsOf(again)).toEqual([{ holds: false, order: 'used', differs: [] }]);
     }
     expect(await store.expectOrder(announcement())).toMatchObject({ outcome: 'conflict' });
-  });
-
-  it('is one and the same for all who announce it at once', async () => {
-    const prefix = freshPrefix();
-    const stores = [await readyOn(server, { prefix }), await readyOn(server, { prefix })] as const;
-    const announced = await Promise.all(
-      Array.from({ length: 40 }, (_, index) =>
-        stores[index % 2 === 0 ? 0 : 1].expectOrder(
-          announcement({ members: { ...MEMBERS, amount: String(index) }, expiresAtMs: Date.now() + HOUR_MS }),
-        ),
-      ),
-    );
-    const amounts = new Set(announced.map(({ order }) => order.members['amount']));
-    expect(amounts.size).toBe(1);
-    expect(announced.filter(({ outcome }) => outcome === 'expected')).toHaveLength(1);
-    expect(announced.filter(({ outcome }) => outcome === 'conflict')).toHaveLength(39);
-  });
-
-  it('is either used or cancelled, and used by one set of terms only, under concurrency', async () => {
-    const prefix = freshPrefix();
-    const stores = [await readyOn(server, { prefix }), await readyOn(server, { prefix })] as const;
-    for (let round = 0; round < 30; round++) {
-      const subject = `payment:${round}`;
-      await stores[0].expectOrder(announcement({ subject, expiresAtMs: Date.now() + HOUR_MS }));
-      const settles = Array.from({ length: 6 }, (_, index) =>
-        stores[index % 2 === 0 ? 0 : 1].settle(
-          request({ subject, terms: `terms ${index % 3}`, claims: [orderClaim()] }),
-        ),
-      );
-      const cancelled = stores[round % 2 === 0 ? 0 : 1].cancelOrder({ source: 'shop', subject, by: 'ada' });
-      const results = await Promise.all(settles);
-      const { outcome } = await cancelled;
-      const approved = new Set(
-        results.flatMap((result, index) =>
-          'verdict' in result && result.verdict === 'SUCCESS' ? [index % 3] : [],
-        ),
-      );
-      const state = outcome === 'cancelled' ? 'cancelled' : 'used';
-      expect(approved.size).toBe(state === 'used' ? 1 : 0);
-      expect(await stores[1].order('shop', subject)).toMatchObject({ state });
-    }
-  });
-
-  it('names itself and the cure if there is no order to cancel', async () => {
-    const store = await readyOn(server, { prefix: freshPrefix() });
-    await expect(store.cancelOrder({ source: 'shop', subject: 'payment:9', by: 'ada' })).rejects.toThrow(
-      'the source shop has no order for payment:9; `countersign orders expect` announces one',
-    );
   });
 });

@@ -132,6 +132,22 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(1);
     });
 
+    it('may expire at once, or after the century', async () => {
+      const { store } = await ready(open);
+      expect(await store.expectOrder(announcement({ expiresAtMs: 0 }))).toMatchObject({
+        outcome: 'expected',
+        order: { state: 'expired' },
+      });
+      expect(claimsOf(await store.settle(claiming))).toMatchObject(found('expired'));
+      const last = { subject: 'payment:2', expiresAtMs: Number.MAX_SAFE_INTEGER };
+      expect(await store.expectOrder(announcement(last))).toMatchObject({ order: last });
+      expect(await store.settle(claimingWith({ subject: 'payment:2' }))).toMatchObject({
+        verdict: 'SUCCESS',
+      });
+      const [entry] = await store.entries({ source: 'shop', subject: 'payment:2', limit: 2 });
+      expect(entry?.detail).toContain(String(last.expiresAtMs));
+    });
+
     it('is cancelled once, and is kept to say so', async () => {
       const { store, clock } = await ready(open);
       await store.expectOrder(announcement());
@@ -165,7 +181,10 @@ export function describeOrders(open: OpenStore): void {
     it('can not be cancelled if there is none', async () => {
       const { store } = await ready(open);
       await store.expectOrder(announcement({ source: 'vault' }));
-      await expect(store.cancelOrder(cancel)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await expect(store.cancelOrder(cancel)).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+        message: 'the source shop has no order for payment:1; `countersign orders expect` announces one',
+      });
       expect(await store.journalSize('shop')).toBe(0);
     });
 
@@ -504,26 +523,26 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(1);
     });
 
-    it('are either used or cancelled, never both', async () => {
+    it('are either used or cancelled, never both, and used by one set of terms', async () => {
       const { store, another } = await ready(open);
-      const other = await another();
-      const subjects = Array.from({ length: 40 }, (_, index) => `payment:${index}`);
-      for (const subject of subjects) await store.expectOrder(announcement({ subject }));
-      await Promise.all(
-        subjects.map(async (subject, index) => {
-          const [settling, cancelling] = index % 2 === 0 ? [store, other] : [other, store];
-          const [settled, cancelled] = await Promise.all([
-            settling.settle(claimingWith({ subject })),
-            cancelling.cancelOrder({ ...cancel, subject }),
-          ]);
-          const state = (await store.order('shop', subject))?.state;
-          expect(settled).toMatchObject({ verdict: state === 'used' ? 'SUCCESS' : 'FAILURE' });
-          expect(cancelled).toMatchObject({
-            outcome: state === 'used' ? 'ended' : 'cancelled',
-            order: { state },
-          });
-        }),
-      );
+      const stores = [store, await another()];
+      for (let round = 0; round < 20; round++) {
+        const subject = `payment:${round}`;
+        await store.expectOrder(announcement({ subject }));
+        const settling = each(6, (index) =>
+          stores[index % 2]!.settle(claimingWith({ subject, terms: `terms ${index % 3}` })),
+        );
+        const cancelled = await stores[round % 2]!.cancelOrder({ ...cancel, subject });
+        const approved = (await settling).flatMap((result, index) =>
+          'verdict' in result && result.verdict === 'SUCCESS' ? [index % 3] : [],
+        );
+        const state = (await store.order('shop', subject))?.state;
+        expect(new Set(approved).size).toBe(state === 'used' ? 1 : 0);
+        expect(cancelled).toMatchObject({
+          outcome: state === 'used' ? 'ended' : 'cancelled',
+          order: { state },
+        });
+      }
     });
 
     it('are used by one decision, which the others repeat', async () => {

@@ -5,15 +5,20 @@ import {
   OTHER_TERMS,
   REVISION,
   START_MS,
+  agedClaim,
+  announcement,
   change,
   claimsOf,
   idOf,
   keyOf,
   listClaim,
+  markClaim,
+  orderClaim,
   push,
   request,
   revisionOf,
   signing,
+  speedUpClaim,
   units,
   usedOf,
   windowClaim,
@@ -389,6 +394,47 @@ export function describeSettle(open: OpenStore): void {
       expect(refused).toMatchObject({ verdict: 'FAILURE' });
       expect(claimsOf(refused)).toMatchObject([{ holds: true }, { holds: false }]);
       expect(await usedOf(store, { key: keyOf('other') })).toBe(0n);
+    });
+  });
+
+  describe('claims at their bounds', () => {
+    it('are taken by the thousand, with texts by the thousand', async () => {
+      const { store } = await ready(open);
+      const values = Array.from({ length: 9000 }, (_, index) => `value ${index}`);
+      const members = Object.fromEntries(values.slice(0, 3000).map((value) => [value, value]));
+      await store.changeList(change('many', values));
+      await store.expectOrder(announcement({ members }));
+      const claims = [
+        listClaim('many', 'hold-all', values),
+        agedClaim('many', 0, values),
+        orderClaim(members),
+        ...Array.from({ length: 1000 }, (_, index) =>
+          markClaim({ key: keyOf(`mark ${index}`), exempt: true }),
+        ),
+        ...Array.from({ length: 1000 }, () => agedClaim('many', 0, ['value 1'])),
+      ];
+      const results = claimsOf(await store.settle(request({ claims })));
+      expect(results).toHaveLength(claims.length);
+      expect(results.filter(({ holds }) => !holds)).toEqual([]);
+      const lacking = orderClaim({ ...members, 'value 2999': '' });
+      expect(claimsOf(await store.settle(request({ claims: [lacking] })))).toEqual([
+        { holds: false, order: 'differs', differs: ['value 2999'] },
+      ]);
+    });
+
+    it('are compared with the largest whole numbers to the last digit', async () => {
+      const { store } = await ready(open);
+      await store.changeList(change('allowed', ['a']));
+      await store.settle(request());
+      const largest = Number.MAX_SAFE_INTEGER;
+      const claims = [
+        agedClaim('allowed', largest, ['a']),
+        markClaim({ ageMs: largest }),
+        speedUpClaim(largest, largest),
+        speedUpClaim(0, largest),
+      ];
+      const holds = claimsOf(await store.settle(request({ claims }))).map((each) => each.holds);
+      expect(holds).toEqual([false, false, true, false]);
     });
   });
 
