@@ -131,6 +131,13 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'if (failing.length > 1) return fails(failing.every(({ retryable }) => retryable));',
     caughtBy: ['test/policy/alternatives.test.ts'],
   },
+  {
+    name: 'a rule decides otherwise than its page says',
+    file: 'src/policy/rules/amount-limit.ts',
+    from: 'amount > max.amount',
+    to: 'amount > 2n * max.amount',
+    caughtBy: ['test/scenarios/rules-on-both-stores.test.ts'],
+  },
   // The embedded store
   {
     name: 'a freeze is missed (embedded)',
@@ -186,6 +193,13 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/store/embedded/claims.ts',
     from: "return order.state === 'expected' ? 'agrees' : order.state;",
     to: "return order.state === 'expected' || order.state === 'cancelled' ? 'agrees' : order.state;",
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a used order agrees for whoever comes (embedded)',
+    file: 'src/store/embedded/claims.ts',
+    from: "if (order.state === 'used') return usesOrder ? 'agrees' : 'used';",
+    to: "if (order.state === 'used') return 'agrees';",
     caughtBy: [EMBEDDED],
   },
   // Redis
@@ -245,6 +259,13 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'if tonumber(at) <= step.now then old = old + 1 end',
     caughtBy: [REDIS],
   },
+  {
+    name: 'a used order agrees for whoever comes (Redis)',
+    file: 'src/store/redis/scripts/include/claim_order.lua',
+    from: "claim.in_use = order.state == 'used' and order.ended == claim.known",
+    to: "claim.in_use = order.state == 'used'",
+    caughtBy: [REDIS],
+  },
   // The answer
   {
     name: 'an approval is answered after the time-out',
@@ -252,5 +273,13 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (outcome !== undefined && trace.elapsedMs() <= answerTimeoutMs) {',
     to: 'if (outcome !== undefined) {',
     caughtBy: ['test/pipeline/no-yes-after-the-time-out.test.ts'],
+  },
+  // What operators hear of
+  {
+    name: 'an alarm of changed terms is silent',
+    file: 'deploy/prometheus/alerts.yaml',
+    from: 'sum by (code) (increase(countersign_alarms_total{code="TERMS_CHANGED"}[10m])) > 0',
+    to: 'sum by (code) (increase(countersign_alarms_total{code="TERMS_CHANGED"}[10m])) > 9',
+    caughtBy: ['test/deploy/alerts.test.ts'],
   },
 ];
