@@ -1,5 +1,5 @@
 import { setTimeout as pauseFor } from 'node:timers/promises';
-import { CountersignError } from '../../src/errors.ts';
+import { CountersignError, usageError } from '../../src/errors.ts';
 import { type Clock, systemClock } from '../../src/values/clock.ts';
 import { type PlatformCredentials, type Protection, createProtection } from './protection.ts';
 
@@ -77,5 +77,5 @@ export function checkTimeout(timeoutMs: number): number {
 }
 
 function usage(because: string): CountersignError {
-  return new CountersignError('USAGE', `the platform's ${because}`);
+  return usageError(`the platform's ${because}`);
 }

@@ -1,4 +1,4 @@
-import { CountersignError, type Failure, failure } from '../../src/errors.ts';
+import { CountersignError, type Failure, failure, usageError } from '../../src/errors.ts';
 import { canDecryptBlocks } from '../../src/signature/blocks.ts';
 import { readKey, readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { openEnvelope, sealEnvelope } from '../../src/signature/rsa-envelope.ts';
@@ -72,7 +72,7 @@ export function createProtection(credentials: PlatformCredentials): Protection {
 }
 
 function missing(name: string): CountersignError {
-  return new CountersignError('USAGE', `${name} of the platform's credentials is empty; give its value`);
+  return usageError(`${name} of the platform's credentials is empty; give its value`);
 }
 
 /** Reads a key. Its error begins with the name. */
@@ -136,8 +136,7 @@ function envelopeProtection(
   const ours = named('merchantKey', () => readPrivateKey(merchantKey));
   const theirs = named('platformKey', () => readPublicKey(platformKey));
   if (!canDecryptBlocks(readKey(merchantKey, 'private'))) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `Node ${process.version} can't decrypt answers, because its OpenSSL is older than 3.2; ` +
         'use Node 22 from 22.20, or Node from 24.5',
     );

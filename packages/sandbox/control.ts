@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../../src/errors.ts';
+import { CountersignError, usageError } from '../../src/errors.ts';
 import { coinNamed } from './coins.ts';
 import type { Cosigner } from './cosigner.ts';
 import { addDecimals, readDecimal } from './decimal.ts';
@@ -145,7 +145,7 @@ function jsonOf(body: string): unknown {
 
 async function performNamed(asked: unknown, parts: ControlParts): Promise<Done> {
   const { command: name, ...input } = z.looseObject({ command: z.string() }).parse(asked);
-  if (!isCommand(name)) throw new CountersignError('USAGE', `there is no command ${name}`);
+  if (!isCommand(name)) throw usageError(`there is no command ${name}`);
   const { run, reads } = COMMANDS[name];
   const done = await run(input, parts);
   if (!reads) parts.log.add({ kind: 'command', about: name, outcome: 'done', why: '' });
@@ -217,7 +217,7 @@ function users(_: object, { state }: ControlParts): Done {
 function userWith(state: State, uid: number): User {
   const user = usersOf(state).find((each) => each.uid === uid);
   if (user !== undefined) return user;
-  throw new CountersignError('USAGE', `there is no user ${uid}. \`countersign sandbox users\` lists them`);
+  throw usageError(`there is no user ${uid}. \`countersign sandbox users\` lists them`);
 }
 
 /** The first login step, whose code section 4.1 exchanges. */
@@ -237,8 +237,8 @@ interface Credit {
 /** Adds to a balance. Throws USAGE for an unknown user or coin, and for an amount of 0. */
 function credit({ uid, symbol, amount: added }: Credit, state: State, nowMs: number): string {
   userWith(state, uid);
-  if (coinNamed(symbol) === undefined) throw new CountersignError('USAGE', `there is no coin ${symbol}`);
-  if (readDecimal(added) === 0n) throw new CountersignError('USAGE', 'the amount is 0. Give more');
+  if (coinNamed(symbol) === undefined) throw usageError(`there is no coin ${symbol}`);
+  if (readDecimal(added) === 0n) throw usageError('the amount is 0. Give more');
   const account = accountOf(state, { uid, coin: symbol, type: '201' }, nowMs);
   Object.assign(account, { balance: addDecimals(account.balance, added), updatedAtMs: nowMs });
   return account.balance;
@@ -265,7 +265,7 @@ function transfer(
   const nowMs = clock.nowMs();
   const appOrderId = command.orderId ?? `transfer-${nowMs}-${state.nextId++}`;
   if (state.payments.some((each) => each.appOrderId === appOrderId)) {
-    throw new CountersignError('USAGE', `there already is an order ${appOrderId}. Give another --order-id`);
+    throw usageError(`there already is an order ${appOrderId}. Give another --order-id`);
   }
   const balance = credit(command, state, nowMs);
   const times = { createdAtMs: nowMs, paidAtMs: nowMs };
@@ -298,7 +298,7 @@ function begin(
   // With the time, because a receiver remembers the ids of an earlier run of the sandbox.
   const requestId = request ?? `${kind}-${clock.nowMs()}-${id}`;
   if (state.signings.some((each) => each.kind === kind && each.requestId === requestId)) {
-    throw new CountersignError('USAGE', `there already is a ${kind} ${requestId}. Give another --request`);
+    throw usageError(`there already is a ${kind} ${requestId}. Give another --request`);
   }
   const none = { memo: '', outputs: '', inputData: '', contract: '' };
   const fresh = { signed: 0, refused: 0, status: 'pending' as const, txids: [] };

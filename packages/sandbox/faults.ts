@@ -1,4 +1,4 @@
-import { CountersignError } from '../../src/errors.ts';
+import { usageError } from '../../src/errors.ts';
 import { randomOf } from './random.ts';
 
 /** What the sandbox can do wrong on purpose. */
@@ -65,8 +65,7 @@ export function readFaults(written: string): FaultRates {
       ? [name]
       : NAMES.filter((each) => name === 'all' || each.startsWith(`${name}-`));
     if (named.length === 0 || Number(percent) > 100) {
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `--faults ${part.trim()} is not valid. Write FAULT=PERCENT or FAULT@ID with one of all, tamper, bill, ` +
           `sign, answer, wire, ${NAMES.join(', ')}`,
       );

@@ -1,4 +1,4 @@
-import { CountersignError } from '../../src/errors.ts';
+import { usageError } from '../../src/errors.ts';
 import type { Clock } from '../../src/values/clock.ts';
 import { confirmPayment } from './confirmation.ts';
 import { answerControl } from './control.ts';
@@ -117,7 +117,7 @@ function zoneNamed(name: string): Zone {
   try {
     return createZone(name);
   } catch {
-    throw new CountersignError('USAGE', `--zone ${name} is not a time zone. Give one such as Asia/Shanghai`);
+    throw usageError(`--zone ${name} is not a time zone. Give one such as Asia/Shanghai`);
   }
 }
 
@@ -125,5 +125,5 @@ function deniedPaths(paths: readonly string[]): ReadonlySet<string> {
   const known = OPERATIONS.map(({ path }) => path);
   const unknown = paths.find((path) => !known.includes(path));
   if (unknown === undefined) return new Set(paths);
-  throw new CountersignError('USAGE', `--deny ${unknown} is no operation. Give one of ${known.join(', ')}`);
+  throw usageError(`--deny ${unknown} is no operation. Give one of ${known.join(', ')}`);
 }

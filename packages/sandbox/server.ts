@@ -1,5 +1,5 @@
 import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http';
-import { CountersignError, messageOf } from '../../src/errors.ts';
+import { messageOf, usageError } from '../../src/errors.ts';
 
 /** A request that was read to its end. */
 export interface ReadRequest {
@@ -42,12 +42,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   });
   await new Promise<void>((resolve, reject) => {
     const onError = (error: Error): void =>
-      reject(
-        new CountersignError(
-          'USAGE',
-          `can't listen on ${host}:${port}: ${messageOf(error)}. Give another ${option}`,
-        ),
-      );
+      reject(usageError(`can't listen on ${host}:${port}: ${messageOf(error)}. Give another ${option}`));
     server.once('error', onError).listen({ host, port }, () => {
       server.off('error', onError);
       resolve();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../../src/errors.ts';
+import { usageError } from '../../src/errors.ts';
 
 /*
  * All that changes, as one JSON value: it is what a snapshot holds, with the seed of the other records. Amounts
@@ -121,13 +121,12 @@ export function readSnapshot(written: string): Snapshot {
   try {
     value = JSON.parse(written);
   } catch {
-    throw new CountersignError('USAGE', 'the snapshot is not JSON. Give a file of `sandbox snapshot`');
+    throw usageError('the snapshot is not JSON. Give a file of `sandbox snapshot`');
   }
   const read = snapshotSchema.safeParse(value);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `the snapshot is not valid at ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}. ` +
       'Give a file that `sandbox snapshot` of this version wrote',
   );

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { pagedEntries } from '../store/record.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { type ArchiveFile, lastFile, prepareFolder } from './folder.ts';
@@ -127,8 +127,7 @@ async function nextOf(entries: AsyncIterator<JournalEntry>): Promise<JournalEntr
 }
 
 function foreign(directory: string, { source, id }: JournalEntry, what: string): CountersignError {
-  return new CountersignError(
-    'USAGE',
+  return usageError(
     `the journal's entry ${source}/${id} ${what} in the archive in ${directory}: the archive ` +
       'belongs to another store, or the store was restored from a backup. Nothing was dropped. Name ' +
       'another directory',

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
 
 /**
  * An archive is a directory with a folder for each source, which has numbered files such as
@@ -79,8 +79,7 @@ export function expectDirectory(directory: string): void {
 }
 
 const unusable = (directory: string, because: string): CountersignError =>
-  new CountersignError(
-    'USAGE',
+  usageError(
     `the directory ${directory} can't be used: ${because}. Make the directory, or mount ` +
       'its disk, and let this user write to it',
     { directory },
@@ -114,8 +113,7 @@ export function lockDirectory(directory: string, holder = 'archiver', waitMs = 0
   } catch (thrown) {
     connection?.close();
     const held = isBusy(thrown);
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       held
         ? `another ${holder} is running in ${directory}. Run this one when that has ended`
         : `${file} can't be locked: ${messageOf(thrown)}. Let this user write to the directory, and ` +

@@ -3,7 +3,7 @@ import { open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { entryJson } from '../journal/exported.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { LINE_MAX_BYTES } from '../values/lines.ts';
@@ -43,8 +43,7 @@ export async function writeFileOf(
     return await writeNextFile(folder, source, end, entries, onStep);
   } catch (thrown) {
     if (!(thrown instanceof Error && 'syscall' in thrown)) throw thrown;
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the archive in ${folder} can't be written: ${thrown.message}. The store still has the ` +
         'entries of this file. Make room or repair the disk, and run the command again',
       { folder },
@@ -123,8 +122,7 @@ function createLines(source: string, { number, chainHash }: ChainEnd): Lines {
 }
 
 function tooLong({ source, id }: JournalEntry): CountersignError {
-  return new CountersignError(
-    'USAGE',
+  return usageError(
     `the entry ${source}/${id} has more than ${LINE_MAX_BYTES} bytes and can't be archived. Keep ` +
       'it with `countersign decisions export`, and give an --older-than that leaves it in the ' +
       'journal',

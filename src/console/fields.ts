@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { type Html, type Renderable, html, verbatim } from './html.ts';
 
 /** What a person has written, without blanks around it; undefined for nothing. */
@@ -13,12 +13,9 @@ const REASON_MAX = 1000;
 /** The reason that a person gives for a change. Throws USAGE if there is none, or if it is too long. */
 export function reasonIn(values: URLSearchParams, name: string, why: string): string {
   const reason = written(values, name) ?? '';
-  if (reason === '') throw new CountersignError('USAGE', `The reason is empty. Say why ${why}`);
+  if (reason === '') throw usageError(`The reason is empty. Say why ${why}`);
   if (reason.length <= REASON_MAX) return reason;
-  throw new CountersignError(
-    'USAGE',
-    `The reason has ${reason.length} characters. Write at most ${REASON_MAX}`,
-  );
+  throw usageError(`The reason has ${reason.length} characters. Write at most ${REASON_MAX}`);
 }
 
 /** One of the values, or undefined for nothing. Throws USAGE for anything else. */
@@ -30,7 +27,7 @@ export function oneOf<T extends string>(
   const value = written(values, name);
   const found = allowed.find((each) => each === value);
   if (value === undefined || found !== undefined) return found;
-  throw new CountersignError('USAGE', `${name} ${value} is not known. Choose one of ${allowed.join(', ')}`);
+  throw usageError(`${name} ${value} is not known. Choose one of ${allowed.join(', ')}`);
 }
 
 /** A field for text, with what it holds. */

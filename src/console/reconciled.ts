@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { CLASSES, type ClassName } from '../reconcile/classes.ts';
 import {
   type Closing,
@@ -38,8 +38,7 @@ export function createReconciled(read: (directory: string) => Records = readReco
   function recordsIn(directory: string): Records {
     const { state, bytes } = stateOfFiles(directory);
     if (bytes > RECORDS_BYTES_MAX) {
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `the records in ${directory} have ${bytes} bytes, and a page reads at most ${RECORDS_BYTES_MAX}. Use ` +
           '`countersign reconcile show`',
       );

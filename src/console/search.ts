@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { START } from '../journal/cursor.ts';
 import { explainJournalEntry } from '../journal/explanation.ts';
 import { type SearchPage, type SearchQuery, searchJournal } from '../journal/search.ts';
@@ -52,7 +52,7 @@ export async function searchFrom(
     return { ...page, entries: page.entries.map(foundEntry) };
   } catch (thrown) {
     const isCursor = thrown instanceof CountersignError && thrown.code === 'USAGE' && query.cursor !== START;
-    throw isCursor ? new CountersignError('USAGE', OTHER_SEARCH) : thrown;
+    throw isCursor ? usageError(OTHER_SEARCH) : thrown;
   }
 }
 

@@ -11,7 +11,7 @@ import { type OrderSource, announceOrder, orderJson, orderSource } from '../orde
 import { releaseApproval, releaseResultJson } from '../orders/release.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
-import { CountersignError, type Failure, messageOf } from '../errors.ts';
+import { CountersignError, type Failure, messageOf, usageError } from '../errors.ts';
 import type { Simulate } from '../simulation/simulator.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
@@ -170,10 +170,7 @@ function readBody<T>(route: { readonly body: z.ZodType<T>; readonly form: string
 function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
   const parsed = shape.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new CountersignError(
-    'USAGE',
-    `${formatSchemaError(parsed.error, value, 'the body')}; write ${expected}`,
-  );
+  throw usageError(`${formatSchemaError(parsed.error, value, 'the body')}; write ${expected}`);
 }
 
 /** Express throws a URIError for a path with a wrong percent-encoding. */

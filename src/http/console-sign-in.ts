@@ -1,5 +1,5 @@
 import { type Request, type Response, Router } from 'express';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import type { Attempts } from '../console/sign-in/attempts.ts';
 import { NO_INVITATION, SIGNED_OUT, invitationPage, signInPage } from '../console/sign-in/pages.ts';
 import type { Passkeys, SignedIn } from '../console/sign-in/passkeys.ts';
@@ -138,11 +138,11 @@ const readBytes = bodyReader(ANSWER_BYTES);
 
 async function bodyOf(request: Request, response: Response): Promise<unknown> {
   const bytes = await readBytes(request, response);
-  if (!(bytes instanceof Uint8Array)) throw new CountersignError('USAGE', bytes.because);
+  if (!(bytes instanceof Uint8Array)) throw usageError(bytes.because);
   try {
     return JSON.parse(Buffer.from(bytes).toString('utf8'));
   } catch {
-    throw new CountersignError('USAGE', 'the body is not JSON');
+    throw usageError('the body is not JSON');
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../console/page.ts';
 import { noRolesPage, signInPage } from '../console/sign-in/pages.ts';
 import type { RequestFacts } from '../console/sign-in/proxy.ts';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
 import { bodyReader } from './body.ts';
 import { cookiesOf } from './cookies.ts';
 import { type PasskeySignIn, type ShowView, createSignInRoutes } from './console-sign-in.ts';
@@ -84,7 +84,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       const { person } = asked;
       if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
       const body = await readForm(request, response);
-      if (!(body instanceof Uint8Array)) throw new CountersignError('USAGE', body.because);
+      if (!(body instanceof Uint8Array)) throw usageError(body.because);
       const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
       const done = await act.perform({ ...asked, form });
       if ('to' in done) redirect(request, response, done, parts);

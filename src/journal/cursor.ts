@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import type { JournalEntry, JournalQuery } from '../store/store.ts';
 import { canonicalJson } from '../values/canonical.ts';
 import { jsonOrText } from '../values/text.ts';
@@ -45,10 +45,7 @@ export function positionOf(cursor: string, start: Position): Position {
     position.newestFirst === start.newestFirst &&
     Object.keys(position.after).sort().join('\n') === Object.keys(start.after).sort().join('\n');
   if (isSameSearch) return position;
-  throw new CountersignError(
-    'USAGE',
-    '--after is a cursor of another search. Give the same options as for the page before',
-  );
+  throw usageError('--after is a cursor of another search. Give the same options as for the page before');
 }
 
 export function cursorOf(position: Position): string {
@@ -56,8 +53,7 @@ export function cursorOf(position: Position): string {
 }
 
 export function notACursor(written: string): CountersignError {
-  return new CountersignError(
-    'USAGE',
+  return usageError(
     `--after ${written.slice(0, 80)} is not a cursor of this store. Give \`next\` of the page before, or ` +
       `\`${START}\` for the first page`,
   );

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import type { Journal } from '../store/store.ts';
 import { sha256Hex } from '../values/canonical.ts';
 import type { Clock } from '../values/clock.ts';
@@ -90,8 +90,7 @@ function runToClose(records: Records, number: number): Run {
   }
   const last = lastRuns(records).get(run.day);
   if (last === undefined || last.number === number) return run;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `run ${number} was replaced by run ${last.number}, because its inputs changed. Close an item of that`,
   );
 }
@@ -105,8 +104,7 @@ function itemToClose(records: Records, run: Run, number: number): RecordedItem {
   }
   const closed = records.closings.find((each) => each.run === run.number && each.item === number);
   if (closed === undefined) return item;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `item ${number} of run ${run.number} was closed by ${closed.by} at ${closed.at}: ${closed.message}. ` +
       'There is nothing left to do',
   );

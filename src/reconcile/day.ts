@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 
 /** A calendar day in a time zone. It has 23 or 25 hours if the zone's clocks change on it. */
 export interface Day {
@@ -67,4 +67,4 @@ export function billDate(time: string, zone: string): string | undefined {
   return EPOCH_MS.test(time) ? dateAt(Number(time), zone) : undefined;
 }
 
-const usage = (message: string): CountersignError => new CountersignError('USAGE', message);
+const usage = (message: string): CountersignError => usageError(message);

@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { type Day, dateAfter, dateBefore } from './day.ts';
 import { type Records, type Run, lastRuns, subjectOfItem } from './records.ts';
 import type { EarlierRuns } from './source.ts';
@@ -95,4 +95,4 @@ function unsettledIn(newestFirst: readonly Run[], source: string, subject: strin
   return undefined;
 }
 
-const usage = (message: string): CountersignError => new CountersignError('USAGE', message);
+const usage = (message: string): CountersignError => usageError(message);

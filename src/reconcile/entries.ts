@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
 import { parseRecorded } from '../callback/kinds.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { createOrderCheck, readExported } from '../journal/exported.ts';
 import { readKept } from '../store/kept-decision.ts';
 import { pagedEntries } from '../store/record.ts';
@@ -51,7 +51,7 @@ export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly 
  */
 export function fileEntries(path: string, sources: readonly string[], known: readonly string[]): Entries {
   const fault = (line: number, because: string): CountersignError =>
-    new CountersignError('USAGE', `${line === 0 ? path : `${path}, line ${line}`}: ${because}`, {
+    usageError(`${line === 0 ? path : `${path}, line ${line}`}: ${because}`, {
       file: path,
       line,
     });

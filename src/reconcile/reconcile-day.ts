@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { type JournalCollector, createCollector } from './approvals.ts';
 import type { Bill } from './bill.ts';
 import type { Item } from './classes.ts';
@@ -98,8 +98,7 @@ function assertKind(entry: Pick<Entry, 'source' | 'subject'>, bills: DayParts['b
   const kind = kindOf(entry);
   const { source, subject } = entry;
   if (kind === undefined || (kind === 'payment') === bills.has(source)) return;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `the journal of ${source} has ${subject}, and the settings say that ${source} ` +
       `${bills.has(source) ? 'receives payments' : 'is a co-signer'}. Use the settings that the journal was ` +
       'written with',

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, readdirSync, renameSync, 
 import { join } from 'node:path';
 import { z } from 'zod';
 import { expectDirectory, syncFolder } from '../archive/folder.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { type Json, sha256Hex } from '../values/canonical.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { FLOWS, type Item } from './classes.ts';
@@ -129,8 +129,7 @@ function recordNames(directory: string): readonly string[] {
   const names = readdirSync(directory).filter((name) => !name.startsWith('.') && name !== 'lost+found');
   const other = names.find((name) => !NAME.test(name) && !CSV_NAME.test(name) && !name.endsWith(TEMPORARY));
   if (other !== undefined) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `${join(directory, other)} is not a file of a reconciliation. Name a directory of its own`,
       { directory },
     );

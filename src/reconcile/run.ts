@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expectDirectory, lockDirectory, syncFolder } from '../archive/folder.ts';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { sha256Hex } from '../values/canonical.ts';
 import type { Clock } from '../values/clock.ts';
 import { isException } from './classes.ts';
@@ -92,8 +92,7 @@ async function runHeld(parts: RunParts): Promise<RunResult> {
   const settledMs = day.untilMs + settleMs;
   if (clock() < settledMs) {
     const end = new Date(settledMs).toISOString();
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `${day.date} and its settle time are not over in ${day.zone} before ${end}. Run this then`,
     );
   }

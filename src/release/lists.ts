@@ -1,5 +1,5 @@
 import type { Kind } from '../callback/callback.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { LIST_NAME } from '../policy/list-file.ts';
 import { SOURCE } from '../policy/members.ts';
 import type { CompiledRule, Release } from '../policy/release.ts';
@@ -176,8 +176,7 @@ const CONTROL = /\p{Cc}/u;
 /** Returns the name. Throws USAGE if no policy can use it. */
 export function checkedName(list: string): string {
   if (LIST_NAME.test(list)) return list;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `${quoted(list)} is not a name of a list. Write at most 64 lower-case letters, digits ` +
       'and hyphens, beginning with a letter',
   );

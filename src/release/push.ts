@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
 import type { Control, HistoryEntry, Store } from '../store/store.ts';
@@ -64,13 +64,9 @@ export async function rollback(
   const wanted = request.revision === PREVIOUS ? await previousTo(store, expected) : request.revision;
   const release = await readRevision(store, await findRevision(store, wanted));
   if (release.revision === expected) {
-    throw new CountersignError(
-      'USAGE',
-      `revision ${shortRevision(expected)} is in force already; name an older one`,
-      {
-        revision: expected,
-      },
-    );
+    throw usageError(`revision ${shortRevision(expected)} is in force already; name an older one`, {
+      revision: expected,
+    });
   }
   const control = await pushRelease(store, { release, expected, by: request.by, message: request.message });
   return { control, before: expected, release };

@@ -1,6 +1,6 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Verdict } from '../callback/callback.ts';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
 import { type RecordItem, type RecordedEntry, recordedText } from '../journal/recorded.ts';
 import type { Mapping } from './mapping.ts';
 import { type Resent, type SenderOf, expectSendable, resend } from './resend.ts';
@@ -106,7 +106,7 @@ function survey(
     }
   }
   if (faults.size > 0) {
-    throw new CountersignError('USAGE', `nothing was sent: ${[...faults].join('; ')}`, {
+    throw usageError(`nothing was sent: ${[...faults].join('; ')}`, {
       faults: [...faults],
     });
   }

@@ -1,6 +1,6 @@
 import type { AnswerFormat } from '../callback/answer.ts';
 import type { Kind } from '../callback/callback.ts';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import type { Signer } from '../signature/scheme.ts';
 import type { RecordedText } from '../journal/recorded.ts';
 import { type Members, membersJson, readMembers, stringMember, withoutMembers } from '../values/members.ts';
@@ -22,7 +22,7 @@ export function expectSendable(source: string, { kind, scheme }: RecordedText, s
   const sender = senderOf(source);
   if (sender.callback === 'payment' && kind === 'payment') sender.signer(scheme ?? '');
   else if (sender.callback === 'cosigner' && kind !== 'payment') sender.path(kind);
-  else throw new CountersignError('USAGE', mismatch(kind, sender));
+  else throw usageError(mismatch(kind, sender));
 }
 
 function mismatch(kind: Kind, { callback, name }: SourceSender): string {

@@ -1,4 +1,4 @@
-import { CountersignError, lazyFailure } from '../errors.ts';
+import { lazyFailure, usageError } from '../errors.ts';
 import { membersJson, stringMember, withoutMembers } from '../values/members.ts';
 import { type EmptyValues, canonicalString } from './canonical.ts';
 import type { SchemeName } from './config.ts';
@@ -76,7 +76,7 @@ export function flatSigner(
     scheme,
     sign(members) {
       const canonical = canonicalString(members, emptyValues);
-      if (!canonical.ok) throw new CountersignError('USAGE', canonical.because, canonical.data);
+      if (!canonical.ok) throw usageError(canonical.because, canonical.data);
       return membersJson(withoutMembers(members, 'sign').set('sign', stringMember(signText(canonical.text))));
     },
   };

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { hash } from 'node:crypto';
 
-import { CountersignError, type Failure, failure } from '../errors.ts';
+import { type Failure, failure, usageError } from '../errors.ts';
 import { damageIn } from '../values/damage.ts';
 import { type Members, decodeMembers, membersJson, stringMember, withoutMembers } from '../values/members.ts';
 import {
@@ -105,7 +105,7 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
       scheme: 'rsa-envelope',
       sign(members, nowMs) {
         const appKey = members.get('appKey');
-        if (appKey === undefined) throw new CountersignError('USAGE', 'an envelope needs the member appKey');
+        if (appKey === undefined) throw usageError('an envelope needs the member appKey');
         const plaintext = membersJson(withoutMembers(members, 'appKey', 'sign'));
         const { data, sign } = sealEnvelope(plaintext, { senderKey, receiverKey });
         return JSON.stringify({ app_id: appKey.text, time: nowMs, data, sign });

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import { z } from 'zod';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
 import {
   type LineOrder,
   createOrderCheck,
@@ -120,29 +120,22 @@ export function recordedBody(text: string): RecordedBody | undefined {
   const item = readExported(first);
   if (lines.length > 1 || typeof item === 'string' || 'end' in item || item.type === 'prices') {
     const what = typeof item === 'string' ? item : `it has ${lines.length} lines`;
-    throw new CountersignError(
-      'USAGE',
-      `this is not one entry of the journal: ${what}. Give one line of an export`,
-    );
+    throw usageError(`this is not one entry of the journal: ${what}. Give one line of an export`);
   }
   const { id, source, type } = item;
   const recorded = recordedText(item);
   if (typeof recorded !== 'string') return { id, source, ...recorded };
   const fix = 'Give an entry of a decision';
-  throw new CountersignError(
-    'USAGE',
-    `the entry ${source}/${id} (${type}) has no callback: ${recorded}. ${fix}`,
-  );
+  throw usageError(`the entry ${source}/${id} (${type}) has no callback: ${recorded}. ${fix}`);
 }
 
 const faultIn =
   (path: string): LineFault =>
   (line, because) =>
-    new CountersignError(
-      'USAGE',
-      `line ${line} of ${path} is not an entry of the journal (${because}). ${EXPORT_AGAIN}`,
-      { file: path, line },
-    );
+    usageError(`line ${line} of ${path} is not an entry of the journal (${because}). ${EXPORT_AGAIN}`, {
+      file: path,
+      line,
+    });
 
 function open(path: string): number {
   try {
@@ -151,8 +144,7 @@ function open(path: string): number {
     closeSync(file);
     throw new Error('it is not a plain file');
   } catch (thrown) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `${path} can't be read: ${messageOf(thrown)}. Name a file that \`countersign decisions export\` wrote`,
     );
   }
@@ -222,5 +214,5 @@ function orderOf({ bytes }: Line): LineOrder | undefined {
 const orderShape = z.object({ source: z.string().default(''), atMs: z.int() });
 
 function unusable(path: string, what: string): CountersignError {
-  return new CountersignError('USAGE', `${path}: ${what}`, { file: path });
+  return usageError(`${path}: ${what}`, { file: path });
 }

@@ -1,5 +1,5 @@
 import type { Callback, Verdict } from '../callback/callback.ts';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { type DecideParts, settleProposals } from '../pipeline/decide.ts';
 import {
   type Explanation,
@@ -43,8 +43,7 @@ export async function simulateLive(
   scheme: string | undefined,
 ): Promise<LiveSimulation> {
   if (callback.question.type === 'sign_success') {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       'sign_success is a notification, which no policy decides. Simulate sign_start or sign_prepare',
     );
   }

@@ -1,6 +1,6 @@
 import type { Callback, Kind, ParseBounds } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { type Member, decodeMembers } from '../values/members.ts';
 
 /** The members that may be left out without a body. The id is that of no real callback. */
@@ -30,7 +30,7 @@ export function simulatedCallback(
   for (const [name, text] of Object.entries(members)) all.set(wireName(kind, name), memberOf(name, text));
   const parsed = callbackKinds[kind].parse(all, source, { outputs });
   if (parsed.ok) return parsed.callback;
-  throw new CountersignError('USAGE', `it can't be simulated: ${parsed.because}. Give the member a value`);
+  throw usageError(`it can't be simulated: ${parsed.because}. Give the member a value`);
 }
 
 /** The number of a withdrawal is in `transfer_id` or `withdraw_id`, so only one of them is needed. */
@@ -44,8 +44,7 @@ function defaultMembers(kind: Kind, given: Readonly<Record<string, string>>): Ma
 function bodyMembers(body: string): Map<string, Member> {
   const decoded = decodeMembers(Buffer.from(body));
   if (decoded.ok) return new Map(decoded.members);
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `the callback can't be read: ${decoded.because}. Give the JSON object that arrives, without an envelope`,
   );
 }

@@ -1,5 +1,5 @@
 import type { Kind } from '../callback/callback.ts';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import { type OrderSource, orderSource } from '../orders/orders.ts';
 import { type LiveSimulation, type SimulationParts, simulateLive } from './simulate-live.ts';
@@ -59,5 +59,5 @@ function schemeOf({ name, schemes }: OrderSource, { scheme }: SimulationRequest)
   if (scheme === undefined || schemes.includes(scheme)) return scheme ?? schemes[0];
   const known =
     schemes.length === 0 ? 'Its callbacks are not signed: leave it out' : `Use one of ${schemes.join(', ')}`;
-  throw new CountersignError('USAGE', `the source ${name} does not accept the scheme ${scheme}. ${known}`);
+  throw usageError(`the source ${name} does not accept the scheme ${scheme}. ${known}`);
 }

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { checkCandidate } from '../console/check-candidate.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import { diffReleases } from '../policy/diff.ts';
 import type { Release } from '../policy/release.ts';
@@ -90,8 +90,7 @@ async function runBacktest(
 }
 
 const tooMany = (size: number, most: number): CountersignError =>
-  new CountersignError(
-    'USAGE',
+  usageError(
     `the journal has ${size} entries, and the console reads at most ${most}. Run ` +
       '`countersign policy backtest`, which has no such limit',
   );

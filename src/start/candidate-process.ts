@@ -7,7 +7,7 @@ import {
   type DiffRequest,
   checkedShape,
 } from '../console/candidate-checks.ts';
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { Clock } from '../values/clock.ts';
 import { createFairQueue } from '../values/fair-queue.ts';
@@ -117,7 +117,7 @@ export function createCandidateProcesses(parts: CandidateProcessParts): Candidat
     startBacktest(request) {
       if (cancelling !== undefined) {
         const because = `${last?.by ?? 'somebody'} runs a backtest. Wait for its end, or cancel it`;
-        throw new CountersignError('USAGE', because);
+        throw usageError(because);
       }
       cancelling = new AbortController();
       const { revision, files, days, by } = request;
@@ -179,9 +179,9 @@ async function runTask<T>(
     return await child.ask(task);
   } catch (thrown) {
     if (!(thrown instanceof WorkerError)) throw thrown;
-    if (signal.aborted) throw new CountersignError('USAGE', thrown.message);
+    if (signal.aborted) throw usageError(thrown.message);
     const isBound = thrown.reason === 'late' || thrown.reason === 'memory';
-    throw isBound ? new CountersignError('USAGE', `${thrown.message}. Use the command`) : thrown;
+    throw isBound ? usageError(`${thrown.message}. Use the command`) : thrown;
   } finally {
     signal.removeEventListener('abort', stop);
     await child.stop();

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import { proposalFromJson } from '../policy/proposal.ts';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import type { JournalEntry, SubjectState } from './store.ts';
@@ -14,8 +14,7 @@ export function assertRelease({ message, by }: { readonly message: string; reado
     ['author', by, BY_MAX],
   ] as const) {
     if (text.length > 0 && text.length <= most) continue;
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the ${what} of the release has ${text.length} characters, and nothing was released; give 1 to ${most}`,
       { what, characters: text.length },
     );

@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import type { JournalQuery, OrderAnnouncement, PriceChange, PriceHistoryQuery } from './store.ts';
 
 /* What both stores check of their arguments, and the errors for what is not there. */
@@ -11,15 +11,13 @@ import type { JournalQuery, OrderAnnouncement, PriceChange, PriceHistoryQuery } 
  */
 export function assertAnnouncement({ source, subject, members, expiresAtMs }: OrderAnnouncement): void {
   if (Object.keys(members).length === 0) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the order for ${subject} of ${source} names no members, so any callback would agree; name some`,
       { source, subject },
     );
   }
   if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs < 0) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `expiresAtMs is ${expiresAtMs}; give whole milliseconds since 1970 as an order's expiry`,
       { source, subject, expiresAtMs },
     );
@@ -36,14 +34,10 @@ export function assertJournalQuery(
   isEntryId: (text: string) => boolean,
 ): void {
   if (!Number.isInteger(limit) || limit < 1 || limit > LIMIT_MAX) {
-    throw new CountersignError('USAGE', `the limit is ${limit} entries; give 1 to ${LIMIT_MAX}`, { limit });
+    throw usageError(`the limit is ${limit} entries; give 1 to ${LIMIT_MAX}`, { limit });
   }
   if (after !== '' && !isEntryId(after)) {
-    throw new CountersignError(
-      'USAGE',
-      `${JSON.stringify(after)} is not an id of the journal; give one of its ids`,
-      { after },
-    );
+    throw usageError(`${JSON.stringify(after)} is not an id of the journal; give one of its ids`, { after });
   }
 }
 
@@ -92,7 +86,7 @@ export function assertPriceQuery({ after, before, limit }: PriceHistoryQuery): v
 }
 
 const wrong = (message: string, data: Readonly<Record<string, unknown>>): CountersignError =>
-  new CountersignError('USAGE', message, data);
+  usageError(message, data);
 
 // ---- not found ----
 

@@ -1,4 +1,4 @@
-import { CountersignError } from '../errors.ts';
+import { usageError } from '../errors.ts';
 import type { Control, Freeze, LiftedFreeze, Unfreeze } from './store.ts';
 
 /** The most freezes that can be in effect at the same time: see Releases.freeze. */
@@ -16,8 +16,7 @@ export function assertFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): voi
   ] as const;
   for (const [what, text, most] of bounds) {
     if (text.length <= most) continue;
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the ${what} of the freeze has ${text.length} characters, and nothing was frozen; give at most ${most}`,
       { what, characters: text.length },
     );
@@ -27,8 +26,7 @@ export function assertFreeze({ reason, by }: Pick<Freeze, 'reason' | 'by'>): voi
 /** Throws USAGE if the reason is too long to be kept. */
 export function assertUnfreeze({ reason }: Required<Pick<Unfreeze, 'reason'>>): void {
   if (reason.length <= REASON_MAX) return;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `the reason of the unfreeze has ${reason.length} characters, and nothing was lifted; give at most ${REASON_MAX}`,
     { what: 'reason', characters: reason.length },
   );

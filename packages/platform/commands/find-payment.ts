@@ -1,4 +1,4 @@
-import { CountersignError } from '../../../src/errors.ts';
+import { CountersignError, usageError } from '../../../src/errors.ts';
 import { readInstant } from '../../../src/values/clock.ts';
 import { createPlatform } from '../client.ts';
 import type { Call, Program, Row, Session } from './program.ts';
@@ -41,8 +41,5 @@ function sentAt(call: Call): number | undefined {
   if (written === undefined) return undefined;
   const atMs = readInstant(written);
   if (atMs !== undefined) return atMs;
-  throw new CountersignError(
-    'USAGE',
-    `--sent ${written} is not valid. Give an instant like 2026-03-02T10:00:00Z`,
-  );
+  throw usageError(`--sent ${written} is not valid. Give an instant like 2026-03-02T10:00:00Z`);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { CountersignError } from '../../../src/errors.ts';
+import { usageError } from '../../../src/errors.ts';
 import { printableSentence } from '../../../src/values/printable.ts';
 import { counted } from '../../../src/values/text.ts';
 import { type Connection, createConnection } from '../connection.ts';
@@ -19,7 +19,7 @@ export function operationCommand<S extends Session, C extends Call>(
   program: Program<S, C>,
 ): Row<S, C> {
   const operation = operations.find((each) => each.command === word);
-  if (operation === undefined) throw new CountersignError('USAGE', `the platform has no operation ${word}`);
+  if (operation === undefined) throw usageError(`the platform has no operation ${word}`);
   const example = `platform ${word}${exampleOptions(operation)}`;
   return {
     path: `platform ${word}`,
@@ -55,10 +55,10 @@ function define(command: Command, operation: Operation): void {
 /** Throws USAGE. */
 function checkOptions(call: Call): void {
   if (call.flag('csv') && call.flag('json')) {
-    throw new CountersignError('USAGE', 'give --csv or --json, not both');
+    throw usageError('give --csv or --json, not both');
   }
   if (call.option('cursor') !== undefined && !call.flag('all')) {
-    throw new CountersignError('USAGE', '--cursor continues the reading of all pages. Give --all as well');
+    throw usageError('--cursor continues the reading of all pages. Give --all as well');
   }
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { CountersignError, messageOf } from '../../../src/errors.ts';
+import { messageOf, usageError } from '../../../src/errors.ts';
 import type { Operation } from '../operation.ts';
 import type { Call, Session } from './program.ts';
 
@@ -55,14 +55,13 @@ function secretOf(session: Session, call: Call, name: string): string | undefine
   if (variable !== undefined) {
     const value = session.env[variable];
     if (value !== undefined && value !== '') return value;
-    throw new CountersignError('USAGE', `--${option}-env: ${variable} is not set. Set it, or name another`);
+    throw usageError(`--${option}-env: ${variable} is not set. Set it, or name another`);
   }
   if (file === undefined) return undefined;
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (thrown) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `--${option}-file: can't read ${file}: ${messageOf(thrown)}. Name a file that holds the value`,
     );
   }

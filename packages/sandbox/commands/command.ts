@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { CountersignError, messageOf } from '../../../src/errors.ts';
+import { messageOf, usageError } from '../../../src/errors.ts';
 import type { Clock } from '../../../src/values/clock.ts';
 import { printableLines } from '../../../src/values/text.ts';
 import type { ControlCommand } from '../control.ts';
@@ -76,8 +76,7 @@ export async function callSandbox(call: Call, command: ControlCommand): Promise<
     .then(async (response): Promise<unknown> => response.json())
     .catch((thrown: unknown) => {
       const cause = thrown instanceof Error && thrown.cause !== undefined ? thrown.cause : thrown;
-      throw new CountersignError(
-        'USAGE',
+      throw usageError(
         `no sandbox answers at ${url}: ${messageOf(cause)}. Start one with \`countersign sandbox\`, or give ` +
           'its --control-port',
       );
@@ -85,8 +84,7 @@ export async function callSandbox(call: Call, command: ControlCommand): Promise<
   const done = doneSchema.safeParse(answer);
   if (done.success) return done.data;
   const failed = failedSchema.safeParse(answer);
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     failed.success
       ? `the sandbox refuses: ${failed.data.message}`
       : `${url} is not a sandbox. Give the --control-port of one`,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../../src/errors.ts';
+import { usageError } from '../../../src/errors.ts';
 import { addDecimals, readDecimal } from '../decimal.ts';
 import { type Call, type SandboxCommand, controlOption, steer, steering } from './command.ts';
 
@@ -98,15 +98,13 @@ function paymentOf(call: Call) {
   const sum = addDecimals(...outputs.map(({ amount }) => amount));
   const amount = call.option('amount') ?? sum;
   if (readDecimal(amount) !== readDecimal(sum)) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `--amount ${amount} is not ${sum}, the sum of the outputs. Leave --amount out, or correct one of them`,
     );
   }
   const to = call.option('toAddress') ?? first.to;
   if (!outputs.some((output) => output.to === to)) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `--to-address ${to} is not an address of the outputs. Leave it out, or write it in --outputs as well`,
     );
   }
@@ -118,9 +116,6 @@ function outputsOf(written: string | undefined) {
   return written.split(',').map((part) => {
     const [to = '', amount = '', ...more] = part.trim().split('=');
     if (to !== '' && readDecimal(amount) !== undefined && more.length === 0) return { to, amount };
-    throw new CountersignError(
-      'USAGE',
-      `--outputs ${part} is not valid. Write ADDRESS=AMOUNT, such as A=0.01`,
-    );
+    throw usageError(`--outputs ${part} is not valid. Write ADDRESS=AMOUNT, such as A=0.01`);
   });
 }

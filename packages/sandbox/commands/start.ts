@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../../src/errors.ts';
+import { usageError } from '../../../src/errors.ts';
 import type { CosignerCredential } from '../cosigner.ts';
 import { ensureCredentials, readCredentials, settingsBlock } from '../credentials.ts';
 import { FAULTS, readFaults } from '../faults.ts';
@@ -120,7 +120,7 @@ function clockOf(call: Call): number | undefined {
   if (written === 'now') return undefined;
   const atMs = readInstant(written);
   if (atMs !== undefined) return atMs;
-  throw new CountersignError('USAGE', `--clock ${written} is not valid. Write now or ${INSTANT_FORM}`);
+  throw usageError(`--clock ${written} is not valid. Write now or ${INSTANT_FORM}`);
 }
 
 function credentialOf(written: string): CosignerCredential {
@@ -128,25 +128,18 @@ function credentialOf(written: string): CosignerCredential {
   if (name !== undefined) return { in: 'header', name };
   if (written === 'path') return { in: 'path' };
   if (written === 'none') return { in: 'nothing' };
-  throw new CountersignError(
-    'USAGE',
-    `--cosigner-credential ${written} is not valid. Write header:NAME, path or none`,
-  );
+  throw usageError(`--cosigner-credential ${written} is not valid. Write header:NAME, path or none`);
 }
 
 function urlOf(option: string, written: string): string {
   if (/^https?:$/.test(URL.parse(written)?.protocol ?? '')) return written;
-  throw new CountersignError(
-    'USAGE',
-    `--${option} ${written} is not an http or https URL. Write a whole one`,
-  );
+  throw usageError(`--${option} ${written} is not an http or https URL. Write a whole one`);
 }
 
 function text(call: Call, name: string): string {
   const value = call.option(name);
   if (value !== undefined && value !== '') return value;
-  throw new CountersignError(
-    'USAGE',
+  throw usageError(
     `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} is empty. Give a value`,
   );
 }

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { CountersignError, messageOf } from '../../../src/errors.ts';
+import { messageOf, usageError } from '../../../src/errors.ts';
 import { INSTANT_FORM, readInstant } from '../../../src/values/clock.ts';
 import { DAY_MS } from '../time.ts';
 import { type SandboxCommand, callSandbox, controlOption, steer, steering } from './command.ts';
@@ -18,10 +18,7 @@ export const sandboxSnapshot: SandboxCommand = {
     try {
       writeFileSync(file, z.string().parse(value), { mode: 0o600 });
     } catch (thrown) {
-      throw new CountersignError(
-        'USAGE',
-        `can't write ${file}: ${messageOf(thrown)}. Name a file that this user may write`,
-      );
+      throw usageError(`can't write ${file}: ${messageOf(thrown)}. Name a file that this user may write`);
     }
     session.print(`The snapshot is in ${file}.`, { file });
     return 0;
@@ -41,10 +38,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (thrown) {
-    throw new CountersignError(
-      'USAGE',
-      `can't read ${file}: ${messageOf(thrown)}. Name a file of \`sandbox snapshot\``,
-    );
+    throw usageError(`can't read ${file}: ${messageOf(thrown)}. Name a file of \`sandbox snapshot\``);
   }
 }
 
@@ -62,14 +56,14 @@ export const sandboxClock: SandboxCommand = {
     if (action === 'set') {
       const atMs = readInstant(to);
       if (atMs !== undefined) return steer(session, call, { command: 'clock-set', atMs });
-      throw new CountersignError('USAGE', `${to} is not an instant. Write ${INSTANT_FORM}`);
+      throw usageError(`${to} is not an instant. Write ${INSTANT_FORM}`);
     }
     if (action !== 'move') {
-      throw new CountersignError('USAGE', `${action} is not an action. Write show, set or move`);
+      throw usageError(`${action} is not an action. Write show, set or move`);
     }
     const byMs = durationMs(to);
     if (byMs > 0) return steer(session, call, { command: 'clock-move', byMs });
-    throw new CountersignError('USAGE', `${to} is not a duration. Write 90s, 2h or 1d`);
+    throw usageError(`${to} is not a duration. Write 90s, 2h or 1d`);
   },
 };
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../../src/errors.ts';
+import { usageError } from '../../../src/errors.ts';
 import { type Call, type SandboxCommand, controlOption, steer, steering } from './command.ts';
 
 /** The options of what adds to a balance. */
@@ -52,5 +52,5 @@ export const sandboxLogin: SandboxCommand = {
 
 function uidOf(written = ''): number {
   if (/^\d{1,15}$/.test(written)) return Number(written);
-  throw new CountersignError('USAGE', `${written} is not a uid. Write a number of \`sandbox users\``);
+  throw usageError(`${written} is not a uid. Write a number of \`sandbox users\``);
 }

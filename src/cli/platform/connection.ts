@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import {
   type PlatformConfig,
   type PlatformCredentials,
@@ -69,8 +69,7 @@ export function connect(
   const { platform } = session.settings();
   const { url, segment } = platform;
   if (url === undefined) {
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `${session.settingsFile} has no platform.url. Write the base address of the platform there, or set ` +
         'COUNTERSIGN_PLATFORM_URL',
     );
@@ -98,8 +97,7 @@ function credentialsOf(
   const chosen = usable.find(({ scheme }) => wanted === undefined || scheme === wanted);
   if (chosen === undefined) {
     const schemes = usable.map(({ scheme }) => scheme).join(', ') || 'no scheme';
-    throw new CountersignError(
-      'USAGE',
+    throw usageError(
       `the source ${name} has no ${wanted ?? 'md5, rsa or rsa-envelope'} credentials for requests, for which ` +
         `rsa needs a merchantKey. It can sign with ${schemes}`,
     );

@@ -1,4 +1,4 @@
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, usageError } from '../../errors.ts';
 import { pushRelease, shortRevision } from '../../release/push.ts';
 import { filesOfRevision, keptText } from '../../release/sources.ts';
 import { freezeText } from '../../store/freezes.ts';
@@ -106,17 +106,14 @@ async function filesInForce(
 function filesOf(form: URLSearchParams): readonly CandidateFile[] {
   const [names, texts] = [form.getAll('name'), form.getAll('text')];
   if (names.length !== texts.length) {
-    throw new CountersignError('USAGE', 'The form is incomplete. Open the page of candidates again');
+    throw usageError('The form is incomplete. Open the page of candidates again');
   }
   // Browsers send line breaks as CR LF.
   const files = names
     .map((name, at) => ({ name: name.trim(), text: (texts[at] ?? '').replaceAll('\r\n', '\n') }))
     .filter(({ name, text }) => name !== '' || text.trim() !== '');
   if (files.length <= FILES_MAX) return files;
-  throw new CountersignError(
-    'USAGE',
-    `There are ${files.length} files. Give at most ${FILES_MAX}, or use the command line`,
-  );
+  throw usageError(`There are ${files.length} files. Give at most ${FILES_MAX}, or use the command line`);
 }
 
 /** Why the files can't be checked; undefined if they can. */
@@ -372,10 +369,7 @@ function cancelBacktest(checks: CandidateChecks, person: Person): Redirect {
 /** Pushes what was shown: the files must have the revision that was checked, against the same in force. */
 async function push(parts: CandidateParts, { form, person }: ActRequest): Promise<Redirect | View> {
   if (!parts.mayPush) {
-    throw new CountersignError(
-      'USAGE',
-      'Policies are not pushed here. Set console.push, or run countersign policy push',
-    );
+    throw usageError('Policies are not pushed here. Set console.push, or run countersign policy push');
   }
   const files = filesOf(form);
   const message = (form.get('message') ?? '').trim();

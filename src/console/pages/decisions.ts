@@ -1,5 +1,5 @@
 import { KINDS } from '../../callback/callback.ts';
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { START, type Stream } from '../../journal/cursor.ts';
 import type { EntryFilter } from '../../journal/search.ts';
 import { csvLine } from '../../values/csv.ts';
@@ -87,7 +87,7 @@ function instantOf(query: URLSearchParams, name: string): number | undefined {
   if (text === undefined) return undefined;
   const found = readInstant(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`);
   if (found !== undefined) return found;
-  throw new CountersignError('USAGE', `the time ${text} (${name}) can't be read. Write 2026-03-02T10:00`);
+  throw usageError(`the time ${text} (${name}) can't be read. Write 2026-03-02T10:00`);
 }
 
 function streamsOf(query: URLSearchParams, names: readonly string[]): readonly Stream[] {
@@ -118,7 +118,7 @@ function amountOf(query: URLSearchParams, name: string): Amount | undefined {
   const text = written(query, name);
   const amount = text === undefined ? undefined : parseAmount(text);
   if (text === undefined || amount !== undefined) return amount;
-  throw new CountersignError('USAGE', `the amount ${text} is not a decimal number. Write one such as 100.5`);
+  throw usageError(`the amount ${text} is not a decimal number. Write one such as 100.5`);
 }
 
 const FIELDS = [

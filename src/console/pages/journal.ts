@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ArchiveState, archiveState } from '../../archive/records.ts';
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, usageError } from '../../errors.ts';
 import { CLASSES } from '../../reconcile/classes.ts';
 import { closeException } from '../../reconcile/close.ts';
 import { runName } from '../../reconcile/records.ts';
@@ -310,7 +310,7 @@ async function close(parts: JournalParts, { form, person }: ActRequest): Promise
 function numberOf(form: URLSearchParams, name: string): number {
   const written = form.get(name) ?? '';
   if (/^[1-9]\d{0,8}$/.test(written)) return Number(written);
-  throw new CountersignError('USAGE', `The number of the ${name} is missing. Use the form of a run`);
+  throw usageError(`The number of the ${name} is missing. Use the form of a run`);
 }
 
 // ---- files ----

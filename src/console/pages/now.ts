@@ -1,4 +1,4 @@
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { shortRevision } from '../../release/push.ts';
 import { lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
@@ -269,7 +269,7 @@ function confirmedReason(
 ): string {
   const reason = reasonIn(form, 'reason', why);
   if (form.get('confirmation')?.trim().toLowerCase() === word) return reason;
-  throw new CountersignError('USAGE', `${undone}. Type “${word}” to confirm`);
+  throw usageError(`${undone}. Type “${word}” to confirm`);
 }
 
 async function freeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {

@@ -1,5 +1,5 @@
 import { type Kind, KINDS, subjectOf } from '../../callback/callback.ts';
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import { type OrderSource, announceOrder, orderSource } from '../../orders/orders.ts';
 import { ORDER_MEMBERS } from '../../policy/order-members.ts';
 import type { Order, Store } from '../../store/store.ts';
@@ -204,10 +204,7 @@ function memberOf(form: URLSearchParams, name: string): readonly (readonly [stri
 function outputOf(text: string): { readonly to: string; readonly amount: string } {
   const [to = '', amount = '', ...more] = text.trim().split('=');
   if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
-  throw new CountersignError(
-    'USAGE',
-    `${text} is not an output. Write ADDRESS=AMOUNT, with commas between them`,
-  );
+  throw usageError(`${text} is not an output. Write ADDRESS=AMOUNT, with commas between them`);
 }
 
 async function cancel(parts: OrdersParts, { form, person }: ActRequest): Promise<Redirect> {

@@ -1,4 +1,4 @@
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, usageError } from '../../errors.ts';
 import { type WrittenPrice, readPrices, setPrices } from '../../orders/prices.ts';
 import { type PriceChanges, afterText, beforeText, priceChanges } from '../../orders/price-changes.ts';
 import type { PriceTable } from '../../policy/facts.ts';
@@ -209,7 +209,7 @@ async function changePrices(
     if (form.get('do') !== 'set')
       return view(before, person, text, { above: previewCard(before, read, text) });
     if (written(form, 'version') !== String(before.version)) {
-      throw new CountersignError('USAGE', 'The prices were changed meanwhile. Look at the preview again');
+      throw usageError('The prices were changed meanwhile. Look at the preview again');
     }
     const by = authorOf(person);
     const { version } = await setPrices(store, prices, { by, nowMs: clock() });
@@ -237,17 +237,17 @@ async function overtaken(store: PricesParts['store'], before: PriceTable, versio
 function pricesIn(text: string): readonly WrittenPrice[] {
   const lineCount = countLines(text);
   if (lineCount > SET_MAX) {
-    throw new CountersignError('USAGE', `There are ${lineCount} lines. Give at most ${SET_MAX} at once`);
+    throw usageError(`There are ${lineCount} lines. Give at most ${SET_MAX} at once`);
   }
   const lines = text
     .split('\n')
     .map((line) => line.replace(/#.*/, '').trim())
     .filter((line) => line !== '');
-  if (lines.length === 0) throw new CountersignError('USAGE', 'There are no prices. Write BTC 97000');
+  if (lines.length === 0) throw usageError('There are no prices. Write BTC 97000');
   return lines.map((line) => {
     const [asset = '', price = '', asOf, ...more] = line.split(/[\s,]+/);
     if (more.length === 0) return { asset, price, asOf };
-    throw new CountersignError('USAGE', `${line} is not a price. Write ASSET PRICE, or ASSET PRICE TIME`);
+    throw usageError(`${line} is not a price. Write ASSET PRICE, or ASSET PRICE TIME`);
   });
 }
 
@@ -288,7 +288,7 @@ async function removePrice(
   const before = await store.prices();
   if (!before.prices.has(asset)) throw new CountersignError('NOT_FOUND', `There is no price of ${asset}`);
   if (written(form, 'version') !== String(before.version)) {
-    throw new CountersignError('USAGE', 'The prices were changed meanwhile. Look at the price again');
+    throw usageError('The prices were changed meanwhile. Look at the price again');
   }
   const by = authorOf(person);
   const { version } = await store.changePrices({ set: [], remove: [asset], by });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { CountersignError } from '../../errors.ts';
+import { usageError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import { ROLES, type Role } from '../page.ts';
 import {
@@ -76,14 +76,12 @@ export function createInvitations(store: AccessStore, people: People, clock: Clo
   return {
     async create({ name, roles, keepMs }) {
       if (!NAME.test(name)) {
-        throw new CountersignError(
-          'USAGE',
+        throw usageError(
           `${JSON.stringify(name.slice(0, 80))} can't be a name. Give at most 128 characters, without control ` +
             'characters or blanks around it',
         );
       }
-      if (keepMs > INVITATION_MAX_MS)
-        throw new CountersignError('USAGE', 'An invitation lasts at most 30 days');
+      if (keepMs > INVITATION_MAX_MS) throw usageError('An invitation lasts at most 30 days');
       const token = newToken();
       const life = { expiresAtMs: clock() + keepMs, removalMs: await people.lastRemovalMs(name) };
       await noteName(name, life);

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, usageError } from '../../errors.ts';
 import type { AccessRecord, Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
 import { jsonOrText } from '../../values/text.ts';
@@ -156,7 +156,7 @@ function createNames(store: AccessStore) {
         const others = before.filter((each) => each !== name);
         const after = isListed ? [...others, name].sort() : others;
         if (after.length > PEOPLE_MAX) {
-          throw new CountersignError('USAGE', `There are ${PEOPLE_MAX} people. Remove somebody first`);
+          throw usageError(`There are ${PEOPLE_MAX} people. Remove somebody first`);
         }
         if (isListed === before.includes(name)) return { done: true, value: undefined };
         const change = { id: NAMES, expected: version, value: JSON.stringify(after), keepMs: 0 };

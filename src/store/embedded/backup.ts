@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { DatabaseSync, backup } from 'node:sqlite';
-import { CountersignError } from '../../errors.ts';
+import { CountersignError, usageError } from '../../errors.ts';
 import { SMALL_CACHE_KIB, closeDatabase, expectTables, openDatabase, placeFile } from './database.ts';
 import { createJournal } from './journal.ts';
 import { COMMAND_WAIT } from './lock.ts';
@@ -139,4 +139,4 @@ function contentOf(connection: DatabaseSync): Pick<Copied, 'entries' | 'newestMs
   };
 }
 
-const usage = (message: string): CountersignError => new CountersignError('USAGE', message);
+const usage = (message: string): CountersignError => usageError(message);
