@@ -179,6 +179,31 @@ function packageFaults(room: string, name: string): readonly string[] {
   return pure === undefined || pure.includes(name) ? [] : [`${room} is pure, and may not import ${name}`];
 }
 
+/** A circle of files that import each other, if there is one: the first file comes last again. */
+function circleIn(files: readonly SourceFile[]): readonly string[] | undefined {
+  const imports = new Map(
+    files.map(({ path, text }) => [
+      path,
+      [...text.matchAll(IMPORTS)]
+        .map((match) => match[1] ?? match[2] ?? '')
+        .filter((name) => name.startsWith('.'))
+        .map((name) => posix.normalize(posix.join(posix.dirname(path), name))),
+    ]),
+  );
+  const done = new Set<string>();
+  function from(path: string, way: readonly string[]): readonly string[] | undefined {
+    if (way.includes(path)) return [...way.slice(way.indexOf(path)), path];
+    if (done.has(path)) return undefined;
+    for (const next of imports.get(path) ?? []) {
+      const circle = from(next, [...way, path]);
+      if (circle !== undefined) return circle;
+    }
+    done.add(path);
+    return undefined;
+  }
+  return [...imports.keys()].map((path) => from(path, [])).find((circle) => circle !== undefined);
+}
+
 /** The folder or file of src, such as `policy`, or the package, such as `packages/platform`. */
 function roomOf(path: string): string {
   const [top = '', name = ''] = path.split('/');
@@ -201,6 +226,15 @@ describe('dependencies point one way', () => {
     const files = sourceFiles();
     expect(files.length).toBeGreaterThan(50);
     expect(files.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it('without circles between files, also of types', () => {
+    expect(circleIn(sourceFiles())).toBeUndefined();
+    const a = { path: 'src/policy/a.ts', text: "import type { B } from './rules/b.ts';" };
+    const b = { path: 'src/policy/rules/b.ts', text: "import { c } from '../c.ts';" };
+    const c = { path: 'src/policy/c.ts', text: "export { a } from './a.ts';" };
+    expect(circleIn([a, b])).toBeUndefined();
+    expect(circleIn([b, c, a])).toEqual([b.path, c.path, a.path, b.path]);
   });
 
   it.each<[SourceFile, string]>([

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../../errors.ts';
-import type { RedisParts } from './parts.ts';
+import type { Connection } from './connection.ts';
+import type { Keys } from './keys.ts';
 import { optionalText, parseJson, parseReply, text } from './reply.ts';
 import { loadScript, run } from './script.ts';
 
@@ -46,9 +47,15 @@ export function createPlaces(isCluster: boolean, wanted: ReadonlyMap<string, str
   };
 }
 
+interface PlaceParts {
+  readonly connection: Connection;
+  readonly keys: Keys;
+  readonly places: Places;
+}
+
 /** Reads the places of the sources of a Cluster, and chooses those of new sources among `added`. */
 export async function readPlaces(
-  { connection, keys, places }: RedisParts,
+  { connection, keys, places }: PlaceParts,
   added: readonly string[] = [],
 ): Promise<void> {
   if (!connection.isCluster) return;
@@ -71,7 +78,7 @@ export async function readPlaces(
  * Throws STORE_UNSAFE if a group could not count for one of its sources, because its keys are in another slot,
  * or if the keys of a source are in the slot of a group and there are no slots.
  */
-export async function assertPlaced(parts: RedisParts): Promise<void> {
+export async function assertPlaced(parts: PlaceParts): Promise<void> {
   const { connection, keys, places } = parts;
   if (connection.isCluster) {
     await readPlaces(parts);
