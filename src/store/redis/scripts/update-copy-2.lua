@@ -46,10 +46,12 @@ if lost then
 end
 
 if copy[1] and tonumber(copy[1]) >= tonumber(ARGV[1]) then
+  local complete = true
   for index = 1, 4 do
-    if copy[index] ~= ARGV[index] then return copy[1] end
+    if copy[index] and copy[index] ~= ARGV[index] then return copy[1] end
+    complete = complete and copy[index]
   end
-  return '0'
+  if complete then return '0' end
 end
 write()
 return '0'
