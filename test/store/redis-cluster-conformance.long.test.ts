@@ -24,7 +24,7 @@ describeStore('Redis Cluster, three primaries,', async (groups) => {
       prefix,
       clock: () => clock.nowMs,
       ...(groups && { groups }),
-      commandTimeoutMs: 5000,
+      commandTimeoutMs: 20_000,
     });
     stores.push(store);
     return store;

@@ -48,7 +48,7 @@ function openOn(server: () => RedisServer): OpenStore {
         prefix,
         clock: () => clock.nowMs,
         ...(groups && { groups }),
-        commandTimeoutMs: 5000,
+        commandTimeoutMs: 20_000,
       });
       stores.push(store);
       return store;

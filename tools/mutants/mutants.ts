@@ -200,7 +200,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/store/embedded/claims.ts',
     from: "if (order.state === 'used') return usesOrder ? 'agrees' : 'used';",
     to: "if (order.state === 'used') return 'agrees';",
-    caughtBy: [EMBEDDED],
+    caughtBy: ['test/store/embedded-retention.test.ts'],
   },
   // Redis
   {
@@ -264,7 +264,7 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/store/redis/scripts/include/claim_order.lua',
     from: "claim.in_use = order.state == 'used' and order.ended == claim.known",
     to: "claim.in_use = order.state == 'used'",
-    caughtBy: [REDIS],
+    caughtBy: ['test/store/redis-claims.test.ts'],
   },
   // The answer
   {

@@ -461,7 +461,7 @@ export function describeApprovalReleases(open: OpenStore): void {
           }
         }
       }),
-      { numRuns: 12, examples: [[releasedAsItsPeriodEnds, 2]] },
+      { numRuns: 25, examples: [[releasedAsItsPeriodEnds, 2]] },
     );
     expect(kept).toBe(0);
     expect(given).toBeGreaterThan(10);
