@@ -224,7 +224,7 @@ const sum = (minutes: readonly number[]): number => minutes.reduce((all, each) =
 
 /** Runs on until chance has been everywhere. */
 async function assertUntil(property: fc.IAsyncProperty<[Case]>, done: () => boolean): Promise<void> {
-  for (let times = 0; times < 10; times++) {
+  for (let times = 0; times < 16; times++) {
     await fc.assert(property, { numRuns: RUNS, endOnFailure: true });
     if (done()) return;
   }
