@@ -58,7 +58,7 @@ const { packages } = z
   .parse(JSON.parse(textOf('package-lock.json')));
 const isDirect = (path: string): boolean => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path);
 
-const RUN_WHEN_IMPORTED: ReadonlySet<string> = new Set(['./src/main.ts', './src/generate.ts']);
+const RUN_WHEN_IMPORTED: ReadonlySet<string> = new Set(['./src/main.ts']);
 
 /** The same files in another folder, without copying where one disk holds both. */
 function linkFiles(from: string, to: string): void {

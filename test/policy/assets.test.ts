@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { assetsJsonSchema } from '../../src/policy/schema.ts';
+import { assetsJsonSchema } from '../../tools/generate/policy-schemas.ts';
 import { assetFix, tokenAt } from '../../src/policy/assets.ts';
 import { compileRelease } from '../../src/policy/compile.ts';
 import { CHAINS } from '../../src/values/address.ts';

@@ -7,7 +7,7 @@ import { factsAt } from '../../src/policy/facts.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from '../../src/policy/release.ts';
 import { type When, testWhen } from '../../src/policy/when.ts';
-import { exampleNames } from '../../src/release/examples.ts';
+import { exampleNames } from '../../tools/generate/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { formatAmount } from '../../src/values/amount.ts';
 import { A, B, NOON, NO_ASSETS, payment, pricesOf, release } from './callbacks.ts';

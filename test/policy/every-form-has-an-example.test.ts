@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { GROUPS } from '../../src/policy/document.ts';
 import { rules } from '../../src/policy/rules/registry.ts';
-import { policyJsonSchema } from '../../src/policy/schema.ts';
+import { policyJsonSchema } from '../../tools/generate/policy-schemas.ts';
 import { type Json, isObject } from '../../src/values/canonical.ts';
 import { everySuite } from '../scenarios/rule-cases.ts';
 

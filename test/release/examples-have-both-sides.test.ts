@@ -3,7 +3,7 @@ import { compileRelease } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { WINDOW_MAX_MS, durationMs } from '../../src/policy/rules/parameter.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
-import { exampleNames } from '../../src/release/examples.ts';
+import { exampleNames } from '../../tools/generate/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { runTests } from '../../src/simulation/run-tests.ts';
 import { readTests } from '../../src/simulation/test-files.ts';

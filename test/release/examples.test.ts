@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { readHere } from '../../tools/generate/marks.ts';
 import { releaseWarnings } from '../../src/release/check.ts';
-import { exampleNames, examplesPage } from '../../src/release/examples.ts';
+import { exampleNames, examplesPage } from '../../tools/generate/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { runTests } from '../../src/simulation/run-tests.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
@@ -9,7 +10,7 @@ import { readTests } from '../../src/simulation/test-files.ts';
 const names = await exampleNames();
 
 it('there are at least thirty examples, and a page that lists them', async () => {
-  const [path, page] = await examplesPage();
+  const [path, page] = await examplesPage(readHere);
   expect(readFileSync(path, 'utf8')).toBe(page);
   expect(names.length).toBeGreaterThanOrEqual(30);
 });

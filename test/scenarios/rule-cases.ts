@@ -8,7 +8,7 @@ import { readTestFiles } from '../../src/policy/suite/read.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
 import { compileForPush } from '../../src/release/check.ts';
-import { exampleNames } from '../../src/release/examples.ts';
+import { exampleNames } from '../../tools/generate/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { rulePage } from '../policy/rules/pages.ts';
 

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { readHere } from '../../tools/generate/marks.ts';
 import { parse } from 'yaml';
-import { generatedSettingsFiles } from '../../src/settings/generated.ts';
+import { generatedSettingsFiles } from '../../tools/generate/settings.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { type JsonSchema, settingKeys, settingsJsonSchema } from '../../src/settings/keys.ts';
 import { PAYMENT_PATH } from '../../src/settings/sources.ts';
@@ -10,7 +11,7 @@ import type { SourceConfig } from '../../src/signature/config.ts';
 import { SHOP, settingsOf, settingsOfFile } from './written.ts';
 
 describe('what is generated from the schema', () => {
-  it.each(generatedSettingsFiles())('%s is as it is checked in', (path, content) => {
+  it.each(generatedSettingsFiles(readHere))('%s is as it is checked in', (path, content) => {
     expect(readFileSync(path, 'utf8')).toBe(content);
   });
 });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { formatFault } from '../../src/policy/fault.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
-import { testsJsonSchema } from '../../src/policy/schema.ts';
+import { testsJsonSchema } from '../../tools/generate/policy-schemas.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
 
 const NOW = '2026-03-02T10:00:00Z';

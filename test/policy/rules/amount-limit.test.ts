@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyJsonSchema } from '../../../src/policy/schema.ts';
+import { policyJsonSchema } from '../../../tools/generate/policy-schemas.ts';
 import { A, B, judged, outputs, payment, ruleFaults, transfer, web3 } from '../callbacks.ts';
 
 const LEAST = `0.${'0'.repeat(35)}1`;

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { KINDS } from '../../../src/callback/callback.ts';
-import { generatedPolicyFiles } from '../../../src/policy/generated.ts';
+import { generatedPolicyFiles } from '../../../tools/generate/rules.ts';
 import { readRulePage } from '../../../src/policy/rule-page.ts';
 import { rules } from '../../../src/policy/rules/registry.ts';
 import { rulePage } from './pages.ts';

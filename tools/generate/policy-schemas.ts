@@ -1,15 +1,22 @@
 import { z } from 'zod';
-import { KINDS, type Kind } from '../callback/callback.ts';
-import { PAYMENT_MEMBERS } from '../callback/payment.ts';
-import { transferAliases, transferValues } from '../callback/transfer.ts';
-import { web3Aliases, web3Values } from '../callback/web3.ts';
-import { CHAINS, needsPrefix } from '../values/address.ts';
-import { ASSETS_MAX, assetShape } from './assets.ts';
-import { amountShape, listFileShape, valueShape } from './conditions.ts';
-import { GROUPS, type Group, MODES, RULES_MAX, movementsShape, policyShape } from './document.ts';
-import { memberNames } from './members.ts';
-import { rules } from './rules/registry.ts';
-import { scheduleParameters } from './rules/schedule.ts';
+import { KINDS, type Kind } from '../../src/callback/callback.ts';
+import { PAYMENT_MEMBERS } from '../../src/callback/payment.ts';
+import { transferAliases, transferValues } from '../../src/callback/transfer.ts';
+import { web3Aliases, web3Values } from '../../src/callback/web3.ts';
+import { CHAINS, needsPrefix } from '../../src/values/address.ts';
+import { ASSETS_MAX, assetShape } from '../../src/policy/assets.ts';
+import { amountShape, listFileShape, valueShape } from '../../src/policy/conditions.ts';
+import {
+  GROUPS,
+  type Group,
+  MODES,
+  RULES_MAX,
+  movementsShape,
+  policyShape,
+} from '../../src/policy/document.ts';
+import { memberNames } from '../../src/policy/members.ts';
+import { rules } from '../../src/policy/rules/registry.ts';
+import { scheduleParameters } from '../../src/policy/rules/schedule.ts';
 import {
   VERDICTS,
   answersShape,
@@ -21,8 +28,8 @@ import {
   listValueShape,
   orderShape,
   priceShape,
-} from './suite/shape.ts';
-import { formNames } from './when.ts';
+} from '../../src/policy/suite/shape.ts';
+import { formNames } from '../../src/policy/when.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Kind, KINDS } from '../callback/callback.ts';
-import type { CompiledPolicy, Release } from '../policy/release.ts';
-import { type Json, isObject } from '../values/canonical.ts';
-import { readPolicyDirectory } from './files.ts';
+import { type Kind, KINDS } from '../../src/callback/callback.ts';
+import type { CompiledPolicy, Release } from '../../src/policy/release.ts';
+import { type Json, isObject } from '../../src/values/canonical.ts';
+import { readPolicyDirectory } from '../../src/release/files.ts';
+import { type GeneratedFile, type ReadFile, pageWith } from './marks.ts';
 
 const DIRECTORY = 'docs/examples';
 
@@ -16,8 +17,8 @@ export async function exampleNames(directory: string = DIRECTORY): Promise<reado
     .sort();
 }
 
-/** The page that lists the examples, generated from their policies: path from the root, and content. */
-export async function examplesPage(): Promise<readonly [path: string, content: string]> {
+/** The page that lists the examples, with a table that is generated from their policies. */
+export async function examplesPage(read: ReadFile): Promise<GeneratedFile> {
   const names = await exampleNames();
   const examples = await Promise.all(
     names.map(async (name) => ({ name, release: await readPolicyDirectory(join(DIRECTORY, name)) })),
@@ -33,7 +34,7 @@ export async function examplesPage(): Promise<readonly [path: string, content: s
       `## ${TITLES[kind]}\n\n| what the risk officer says | example | rules |\n| --- | --- | --- |\n${rows.join('\n')}\n`,
     ];
   });
-  return [`${DIRECTORY}/README.md`, `${INTRODUCTION}\n${sections.join('\n')}`];
+  return pageWith(sections.join('\n'), `${DIRECTORY}/README.md`, read);
 }
 
 const TITLES: Readonly<Record<Kind | 'several', string>> = {
@@ -42,15 +43,6 @@ const TITLES: Readonly<Record<Kind | 'several', string>> = {
   web3: 'Web3 transactions',
   several: 'Several kinds of callbacks',
 };
-
-const INTRODUCTION = `# Example policies
-
-<!-- Generated from the policies in this folder; change their descriptions. -->
-
-Each folder has policies and their tests, with callbacks at both sides of each limit. Copy one, change it, and
-run its tests with \`npx countersign policy test docs/examples/day-and-night\`. The rules are described in
-[rules.md](../rules.md), conditions and alternatives in [conditions.md](../conditions.md).
-`;
 
 function kindOf({ policies }: Release): Kind | 'several' {
   const [first, ...others] = new Set(policies.map(({ callback }) => callback));

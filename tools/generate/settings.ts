@@ -1,13 +1,14 @@
-import { type SettingKey, settingKeys, settingsJsonSchema } from './keys.ts';
+import { type SettingKey, settingKeys, settingsJsonSchema } from '../../src/settings/keys.ts';
+import { type GeneratedFile, type ReadFile, pageWith } from './marks.ts';
 
 /**
  * The checked-in files that are generated from the schema of the settings: path from the root, and content.
  */
-export function generatedSettingsFiles(): readonly (readonly [path: string, content: string])[] {
+export function generatedSettingsFiles(read: ReadFile): readonly GeneratedFile[] {
   return [
     ['config/schemas/settings.schema.json', `${JSON.stringify(settingsJsonSchema(), null, 2)}\n`],
     ['config/countersign.example.yaml', settingsExample()],
-    ['docs/settings.md', settingsReference()],
+    pageWith(settingsReference(), 'docs/settings.md', read),
   ];
 }
 
@@ -15,33 +16,8 @@ export function generatedSettingsFiles(): readonly (readonly [path: string, cont
 function settingsReference(): string {
   const keys = settingKeys();
   const sections = keys.filter(({ path }) => path.length === 1).map((top) => referenceSection(top, keys));
-  return `${[INTRODUCTION, ...sections].join('\n\n')}\n`;
+  return sections.join('\n\n');
 }
-
-const INTRODUCTION = `# Settings
-
-<!-- Generated from the schema of the settings by \`npm run generate\`. -->
-
-The settings are one YAML file: the one that \`--config\` names, or \`COUNTERSIGN_CONFIG\`, or
-\`config/countersign.yaml\`. \`config/countersign.example.yaml\` shows every setting at its default.
-Editors can complete and check the file with \`config/schemas/settings.schema.json\`.
-
-**Environment variables** override the file. The name is \`COUNTERSIGN_\` and the path of the setting in
-capitals. List elements are numbered from 0. A variable with this prefix that names no setting is refused,
-unless it holds a secret that the settings refer to. To use no file at all, set
-\`COUNTERSIGN_CONFIG=/dev/null\`.
-
-**Secrets** are never written in the settings. The settings name their place: \`{ file: PATH }\` or
-\`{ env: NAME }\`. A file is read again when it changes, without a restart. The files of \`store\` are read
-only when the service starts.
-
-**Relative paths** are resolved against the folder of the settings file, also in variables. Without a
-settings file (\`/dev/null\`), and on the command line, they are resolved against the working directory.
-
-**Times** are in milliseconds if the name ends in \`Ms\`.
-
-**Faults** are reported all at once, each with its place and its fix. The service does not start with a
-fault.`;
 
 /** A name at the top, with a table of what is below it. */
 function referenceSection(top: SettingKey, keys: readonly SettingKey[]): string {

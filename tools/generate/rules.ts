@@ -1,39 +1,21 @@
-import { policyShape } from './document.ts';
-import { describedMembers, rules } from './rules/registry.ts';
-import type { Rule } from './rules/rule.ts';
-import { assetsJsonSchema, policyJsonSchema, testsJsonSchema } from './schema.ts';
-
-/** Reads a file by its path from the root. */
-export type ReadFile = (path: string) => string;
+import { policyShape } from '../../src/policy/document.ts';
+import { describedMembers, rules } from '../../src/policy/rules/registry.ts';
+import type { Rule } from '../../src/policy/rules/rule.ts';
+import { assetsJsonSchema, policyJsonSchema, testsJsonSchema } from './policy-schemas.ts';
+import { type GeneratedFile, type ReadFile, pageWith } from './marks.ts';
 
 /**
  * The files that are generated from the registry of rules: path from the root, and content. Of the pages about
  * rules, only what is between the marks is generated.
  */
-export function generatedPolicyFiles(read: ReadFile): readonly (readonly [path: string, content: string])[] {
-  const page = (path: string, generated: string): readonly [string, string] => [
-    path,
-    withGenerated(path, read(path), generated),
-  ];
+export function generatedPolicyFiles(read: ReadFile): readonly GeneratedFile[] {
   return [
     ['config/schemas/policies.schema.json', `${JSON.stringify(policyJsonSchema(), null, 2)}\n`],
     ['config/schemas/tests.schema.json', `${JSON.stringify(testsJsonSchema(), null, 2)}\n`],
     ['config/schemas/assets.schema.json', `${JSON.stringify(assetsJsonSchema(), null, 2)}\n`],
-    page('docs/rules.md', tableOfRules()),
-    ...rules.map((rule) => page(`docs/rules/${rule.name}.md`, parametersOf(rule))),
+    pageWith(tableOfRules(), 'docs/rules.md', read),
+    ...rules.map((rule) => pageWith(parametersOf(rule), `docs/rules/${rule.name}.md`, read)),
   ];
-}
-
-const BEGIN = '<!-- Generated from src/policy/rules by `npm run generate`. -->';
-const END = '<!-- End of what is generated. -->';
-
-function withGenerated(path: string, text: string, generated: string): string {
-  const [before, ...rest] = text.split(BEGIN);
-  const [, after] = rest.join(BEGIN).split(END);
-  if (before === undefined || after === undefined) {
-    throw new Error(`${path} lacks the lines between which it is generated: ${BEGIN} and ${END}`);
-  }
-  return `${before}${BEGIN}\n\n${generated}\n${END}${after}`;
 }
 
 function tableOfRules(): string {
