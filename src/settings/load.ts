@@ -38,10 +38,7 @@ export function loadSettings(from: {
   const faults: SettingsFault[] = [...document.faults];
   // If the file could not be read, all other faults would only follow from that.
   if (document.faults.length === 0) {
-    const found = [
-      ...gaps,
-      ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree)),
-    ];
+    const found = [...gaps, ...(parsed.error?.issues ?? []).flatMap((issue) => faultsOf(issue, tree))];
     faults.push(...found.map((fault) => faultWithPlace(fault, document, overrides)));
     for (const { variable, fix } of unknown) {
       faults.push({ setting: '', place: `variable ${variable}`, problem: 'does not name a setting', fix });

@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { eventually } from '../eventually.ts';
-import { flat, keysOf, receiverSources, startReceiver, startTestSandbox } from '../../packages/sandbox/test/sandbox.ts';
+import {
+  flat,
+  keysOf,
+  receiverSources,
+  startReceiver,
+  startTestSandbox,
+} from '../../packages/sandbox/test/sandbox.ts';
 import {
   type TestService,
   type TestServiceOptions,

@@ -4,7 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { lockDirectory } from '../../../src/archive/folder.ts';
 import type { Finding } from '../../../src/cli/doctor/finding.ts';
 import { closedPort } from '../../ports.ts';
-import { receiverSources, sharedCredentials, startTestSandbox } from '../../../packages/sandbox/test/sandbox.ts';
+import {
+  receiverSources,
+  sharedCredentials,
+  startTestSandbox,
+} from '../../../packages/sandbox/test/sandbox.ts';
 import { startTestService } from '../../service.ts';
 import { type Place, place } from '../terminal.ts';
 import { diagnosis, ofCheck } from './diagnosis.ts';
