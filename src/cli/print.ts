@@ -2,7 +2,7 @@ import { columns } from '../values/text.ts';
 
 export { columns, counted, isoTime, printable, printableLines } from '../values/text.ts';
 
-/** Rows with aligned columns, or what to say if there are none. */
+/** Rows with aligned columns. Without rows, the text for an empty table. */
 export function table(rows: readonly (readonly string[])[], whenEmpty: string): string {
   return rows.length === 0 ? whenEmpty : columns(rows);
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Kind } from '../callback/callback.ts';
-import { simulatorOf } from '../start/plugins.ts';
+import { simulatorOf } from '../start/simulator.ts';
 import { readPem } from '../settings/secrets.ts';
 import { messageOf, usageError } from '../errors.ts';
 import { createPlugins } from '../plugins/plugins.ts';

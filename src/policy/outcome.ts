@@ -39,7 +39,7 @@ export function bothValid(one: Validity, other: Validity | undefined): Validity 
 }
 
 /**
- * The outcome of a rule that judges several parts, all of which must hold; undefined if there are none.
+ * The outcome of a rule that judges several parts, all of which must hold; undefined without parts.
  * Values of one name are joined with blanks.
  */
 export function allOf(parts: readonly RuleOutcome[]): RuleOutcome | undefined {

@@ -29,8 +29,8 @@ export const releaseWarnings = (release: Release): readonly string[] =>
 
 /**
  * A warning, with place and fix, for each policy whose rules see only native coins, although call data may move
- * tokens. There is none if contract-calls confines what may be called, in the policy or in another one that judges
- * all of its callbacks.
+ * tokens. A policy gets no warning if contract-calls confines what may be called, in the policy or in another one
+ * that judges all of its callbacks.
  */
 function movementWarnings({ policies }: Pick<Release, 'policies'>): readonly PolicyFault[] {
   const confining = policies.filter(({ rules }) =>

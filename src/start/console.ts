@@ -26,7 +26,8 @@ import type { Clock } from '../values/clock.ts';
 import { type CandidateProcessParts, createCandidateProcesses } from './candidate-process.ts';
 import { tlsContext } from './files.ts';
 import { closeIfFailed } from './opened.ts';
-import { openPlugins, simulatorOf } from './plugins.ts';
+import { openPlugins } from './plugins.ts';
+import { simulatorOf } from './simulator.ts';
 import { orderSources } from './sources.ts';
 import { groupsOf, openStore } from './store.ts';
 

@@ -52,7 +52,7 @@ const EMBEDDED = /^src\/store\/embedded\//;
 const REDIS = /^src\/store\/redis\/open\.ts$|^node_modules\/ioredis\//;
 /** What only other commands need, and what a package has for other uses than ours. */
 const OTHERS =
-  /^packages\/(?!sandbox\/commands\/commands\.ts$)|^src\/(?:archive|rehearsal|replay)\/|^src\/console\/pages|^src\/cli\/(?:doctor|policy|list|send|decisions|journal|orders|prices)|^node_modules\/viem\/_esm\/chains\//;
+  /^packages\/(?!sandbox\/commands\/commands\.ts$)|^src\/(?:archive|simulation|replay)\/|^src\/console\/pages|^src\/cli\/(?:doctor|policy|list|send|decisions|journal|orders|prices)|^node_modules\/viem\/_esm\/chains\//;
 
 describe.each([
   ['the embedded store', false, EMBEDDED, REDIS],

@@ -81,7 +81,7 @@ function oldForm({ type, hash: of }: Account): string | undefined {
   return base58WithChecksum.encode(Uint8Array.of(OLD_VERSIONS[type], ...of));
 }
 
-/** The account in a cashaddr text, or why there is none. */
+/** The account in a cashaddr text, or why the text is not a cashaddr address. */
 function accountIn(text: string): Account | string {
   const lower = text.toLowerCase();
   const symbols = Array.from(lower.slice(lower.indexOf(':') + 1), (letter) => ALPHABET.indexOf(letter));
