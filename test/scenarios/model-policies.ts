@@ -578,6 +578,13 @@ const ANY_ADDRESS = { BTC: ANY, ETH: ANY };
 export const countsTogether = (revision: number | undefined): boolean =>
   revision !== undefined && revisions[revision]?.specs === together;
 
+/**
+ * Whether limits of different sizes share a count under the revision. The approval of a larger limit may then
+ * leave no room under the smaller one, also for a repeat of what the smaller one let through.
+ */
+export const mixesLimits = (revision: number | undefined): boolean =>
+  revision !== undefined && [alternatives, together].some((specs) => revisions[revision]?.specs === specs);
+
 const all = [everyday, strict, generous, announced, bySymbol, patient, alternatives, occasional];
 export const revisions = [
   ...all.map((specs) => ({ specs, release: releaseOf(specs) })),

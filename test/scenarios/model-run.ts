@@ -4,7 +4,7 @@ import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { faultsOf } from './audit-claims.ts';
 import type { Asked } from './model-asked.ts';
 import { type Foretold, SourceModel } from './model.ts';
-import { countsTogether } from './model-policies.ts';
+import { countsTogether, mixesLimits } from './model-policies.ts';
 import type { Reservation } from './model-state.ts';
 import {
   type Made,
@@ -116,12 +116,13 @@ async function step(run: Run, burst: readonly Asked[], change?: Change): Promise
   const answers = await Promise.all(pending);
   const made = await changing;
 
-  const journalled = new Map<string, string[]>();
+  const journalled = new Map<string, JournalEntry[]>();
   for (const source of sources) {
     const followed = await follow(run, source, burst, made);
-    for (const [body, verdict] of followed) journalled.set(body, [...(journalled.get(body) ?? []), verdict]);
+    for (const [body, entry] of followed) journalled.set(body, [...(journalled.get(body) ?? []), entry]);
   }
-  checkAnswers(burst, answers, journalled, change !== undefined);
+  const mayChange = change !== undefined || mixesLimits(models.vault.inForce);
+  checkAnswers(burst, answers, journalled, mayChange);
 }
 
 /** What the source's journal says that was answered, once the model has said the same. */
@@ -130,10 +131,10 @@ async function follow(
   source: Source,
   burst: readonly Asked[],
   made: Made | undefined,
-): Promise<readonly (readonly [body: string, verdict: string])[]> {
+): Promise<readonly (readonly [body: string, entry: JournalEntry])[]> {
   const model = models[source];
   const pending = pendingFor(model, source, made);
-  const said: (readonly [string, string])[] = [];
+  const said: (readonly [string, JournalEntry])[] = [];
   for (const entry of await entriesAfter(rig.store(), source, seen[source])) {
     seen[source] = entry.id;
     journal.push(entry);
@@ -145,20 +146,21 @@ async function follow(
     const dependsOnPrices = model.propose(asked, entry.atMs).prices;
     const foretold = model.ask(asked, entry.atMs, entry.id);
     compare(entry, foretold, model, { nowMs: rig.nowMs(), dependsOnPrices });
-    said.push([body, entry.verdict]);
+    said.push([body, entry]);
   }
   pending.end();
   return said;
 }
 
 /**
- * Every callback has its own entry, which says what was answered; and what is approved once stays approved.
+ * Every callback has its own entry, which says what was answered. What is approved once stays approved, unless
+ * something else than the callbacks themselves `mayChange` it.
  */
 function checkAnswers(
   burst: readonly Asked[],
   answers: readonly string[],
-  journalled: ReadonlyMap<string, readonly string[]>,
-  changed: boolean,
+  journalled: ReadonlyMap<string, readonly JournalEntry[]>,
+  mayChange: boolean,
 ): void {
   const given = new Map<string, string[]>();
   for (const [index, { body }] of burst.entries())
@@ -171,15 +173,16 @@ function checkAnswers(
       .map(({ body }) => body),
   );
   for (const [body, said] of given) {
-    const inOrder = journalled.get(body) ?? [];
+    const entries = journalled.get(body) ?? [];
+    const inOrder = entries.map(({ verdict }) => verdict);
     const written = inOrder.toSorted((a, b) => a.localeCompare(b));
     const sorted = said.toSorted((a, b) => a.localeCompare(b));
     if (!isDeepStrictEqual(sorted, written)) {
       throw new Error(`to ${body} it was answered ${sorted.join()}, and journalled ${written.join()}`);
     }
     const first = inOrder.indexOf('SUCCESS');
-    if (!changed && lasting.has(body) && first !== -1 && inOrder.includes('FAILURE', first))
-      throw new Error(`approved, and then refused in one instant: ${inOrder.join()} to ${body}`);
+    if (!mayChange && lasting.has(body) && first !== -1 && inOrder.includes('FAILURE', first))
+      throw new Error(`approved, and then refused in one instant: ${shown(entries)}`);
   }
 }
 
@@ -237,7 +240,9 @@ async function entriesAfter(store: Store, source: Source, after: string): Promis
 }
 
 function differs(what: string, entry: JournalEntry, foretold: Foretold | undefined): Error {
-  const shown = (value: unknown): string =>
-    JSON.stringify(value, (_name, each: unknown) => (typeof each === 'bigint' ? `${each}` : each), 1);
   return new Error(`${what}: journalled ${shown(entry)}, foretold ${shown(foretold)}`);
+}
+
+function shown(value: unknown): string {
+  return JSON.stringify(value, (_name, each: unknown) => (typeof each === 'bigint' ? `${each}` : each), 1);
 }
