@@ -3,7 +3,7 @@ import { createInvitations } from '../console/sign-in/invitations.ts';
 import { INVITATION_MAX_MS, type Member, createPeople, newMember } from '../console/sign-in/people.ts';
 import { createSessions } from '../console/sign-in/sessions.ts';
 import { CountersignError, usageError } from '../errors.ts';
-import { durationMs } from '../policy/rules/parameter.ts';
+import { durationMs } from '../policy/language/parameter.ts';
 import { originOf } from '../settings/console.ts';
 import type { Call, CommandRow } from './command.ts';
 import { counted, isoTime, printable, table } from './print.ts';

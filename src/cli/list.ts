@@ -1,11 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { CountersignError, messageOf, usageError } from '../errors.ts';
-import { wrongText } from '../policy/asset-texts.ts';
-import { type Asset, ASSETS_FILE, assetFix, compileAssets, readAssetAddress } from '../policy/assets.ts';
+import { wrongText } from '../policy/language/asset-texts.ts';
+import {
+  type Asset,
+  ASSETS_FILE,
+  assetFix,
+  compileAssets,
+  readAssetAddress,
+} from '../policy/language/assets.ts';
 import { faultAt, faultOfSyntax } from '../policy/compile.ts';
 import { type Problem, faultOfUnreadable, formatFault } from '../policy/fault.ts';
-import { linesAsWritten, listFileLine } from '../policy/list-file.ts';
+import { linesAsWritten, listFileLine } from '../policy/language/list-file.ts';
 import {
   type ReadValue,
   addedText,

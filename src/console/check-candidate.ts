@@ -1,6 +1,6 @@
 import { CountersignError } from '../errors.ts';
 import type { CompileResult, ReadReferencedFile } from '../policy/compile.ts';
-import { listFileLine } from '../policy/list-file.ts';
+import { listFileLine } from '../policy/language/list-file.ts';
 import type { Release } from '../policy/release.ts';
 import { readTestFiles } from '../policy/suite/read.ts';
 import { compileForPush, releaseWarnings, sizeText } from '../release/check.ts';

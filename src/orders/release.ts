@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Kind, subjectOf } from '../callback/callback.ts';
 import { CountersignError } from '../errors.ts';
-import { readMemberText } from '../policy/members.ts';
+import { readMemberText } from '../policy/language/members.ts';
 import {
   type ReleaseDetail,
   type ReleasePlan,

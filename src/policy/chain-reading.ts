@@ -1,7 +1,13 @@
 import { type Callback, type ChainReading, type MemberProblem, mergedPayouts } from '../callback/callback.ts';
 import { hasSpellings, hasTags, otherSpellings } from '../values/address.ts';
 import { TAG_FORM, isDestinationTag } from '../values/destination-tag.ts';
-import { ASSETS_FILE, type Asset, type AssetTable, hasKnownSpellings, readAssetAddress } from './assets.ts';
+import {
+  ASSETS_FILE,
+  type Asset,
+  type AssetTable,
+  hasKnownSpellings,
+  readAssetAddress,
+} from './language/assets.ts';
 
 /**
  * The callback as the chain of its asset reads it. Its addresses have the canonical form, by which rules

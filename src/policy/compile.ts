@@ -2,8 +2,13 @@ import type { Kind } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonical.ts';
 import { type SyntaxFault, type Tree, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
-import { ASSETS_FILE, type AssetTable, compileAssets } from './assets.ts';
-import { type EntryDocument, type PolicyDocument, type RuleDocument, readPolicy } from './document.ts';
+import { ASSETS_FILE, type AssetTable, compileAssets } from './language/assets.ts';
+import {
+  type EntryDocument,
+  type PolicyDocument,
+  type RuleDocument,
+  readPolicy,
+} from './language/document.ts';
 import {
   type Path,
   type Place,
@@ -14,9 +19,9 @@ import {
   formatPath,
   formatInput,
 } from './fault.ts';
-import { linesAsWritten, parseListFile } from './list-file.ts';
+import { linesAsWritten, parseListFile } from './language/list-file.ts';
 import type { AllowedTransactions } from './calls/transaction.ts';
-import { ADDRESS_MEMBERS } from './members.ts';
+import { ADDRESS_MEMBERS } from './language/members.ts';
 import { type MovementReader, createMovementReader, uncountedMethods } from './movements.ts';
 import {
   type CompiledEntry,
@@ -29,7 +34,7 @@ import { refuse } from './outcome.ts';
 import type { RuleContext } from './rule-context.ts';
 import type { Check, Rule } from './rules/rule.ts';
 import { sharedCounterFaults } from './shared-counters.ts';
-import { ALWAYS, type When, bothTexts, compileWhen } from './when.ts';
+import { ALWAYS, type When, bothTexts, compileWhen } from './language/when.ts';
 
 /** Policies over all files. */
 const POLICIES_MAX = 1000;

@@ -1,9 +1,9 @@
 import type { Kind } from '../callback/callback.ts';
 import { AMOUNT_SCALE } from '../values/amount.ts';
 import { canonicalJson, isObject, type Json } from '../values/canonical.ts';
-import { ASSETS_FILE, type AssetTable } from './assets.ts';
+import { ASSETS_FILE, type AssetTable } from './language/assets.ts';
 import { type Place, type PolicyFault, formatTexts } from './fault.ts';
-import { SOURCE } from './members.ts';
+import { SOURCE } from './language/members.ts';
 import {
   type Extent,
   type Range,
@@ -16,9 +16,9 @@ import {
   regionsOf,
   restOf,
   textExtent,
-} from './region.ts';
+} from './language/region.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from './release.ts';
-import type { When } from './when.ts';
+import type { When } from './language/when.ts';
 
 /*
  * What can be proven from the conditions of policies: conditions that no callback meets, alternatives that are

@@ -1,5 +1,5 @@
 import { type Json, isObject } from '../values/canonical.ts';
-import { GROUPS } from './document.ts';
+import { GROUPS } from './language/document.ts';
 import { ruleNamed } from './rules/registry.ts';
 import {
   type Direction,

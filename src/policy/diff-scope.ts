@@ -1,8 +1,8 @@
 import type { Kind } from '../callback/callback.ts';
 import type { Direction } from './value-changes.ts';
-import { MULTI_VALUED } from './members.ts';
+import { MULTI_VALUED } from './language/members.ts';
 import { type CompiledEntry, type CompiledPolicy, isDisjoint } from './release.ts';
-import type { When } from './when.ts';
+import type { When } from './language/when.ts';
 
 /** The callbacks that a policy judges. */
 export interface Scope {

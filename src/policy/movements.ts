@@ -1,6 +1,6 @@
 import type { Callback, MemberProblem, Movement, Movements, Web3Callback } from '../callback/callback.ts';
 import { AMOUNT_SCALE, type Amount, formatAmount } from '../values/amount.ts';
-import { type AssetTable, tokenAt } from './assets.ts';
+import { type AssetTable, tokenAt } from './language/assets.ts';
 import { type Value, valuesAt } from './calls/abi.ts';
 import { unlimitedFrom } from './calls/condition.ts';
 import { mapInnerCalls } from './calls/inner-calls.ts';

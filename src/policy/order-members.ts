@@ -3,7 +3,13 @@ import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/
 import type { OrderClaim } from '../claims/order.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import { fixFor, formatInput } from './fault.ts';
-import { ADDRESS_MEMBERS, UnreadableMember, memberNamed, payoutsOf, readMemberText } from './members.ts';
+import {
+  ADDRESS_MEMBERS,
+  UnreadableMember,
+  memberNamed,
+  payoutsOf,
+  readMemberText,
+} from './language/members.ts';
 
 /** The members that an announced order may, and must, name. */
 export interface OrderNames {

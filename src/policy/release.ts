@@ -1,10 +1,10 @@
 import type { Callback, Kind } from '../callback/callback.ts';
-import type { AssetTable } from './assets.ts';
+import type { AssetTable } from './language/assets.ts';
 import type { Place, PolicyFault } from './fault.ts';
-import { SOURCE } from './members.ts';
+import { SOURCE } from './language/members.ts';
 import type { MovementReader } from './movements.ts';
 import type { Check } from './rules/rule.ts';
-import type { When } from './when.ts';
+import type { When } from './language/when.ts';
 
 interface CompiledBase {
   /** `amount-limit#1`; in a group `amount-limit#1.2`. */

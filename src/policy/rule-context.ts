@@ -2,9 +2,9 @@ import type { Kind } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { toComparableEntry } from '../values/comparable.ts';
 import { NotUtf8 } from '../values/utf8.ts';
-import type { AssetTable } from './assets.ts';
+import type { AssetTable } from './language/assets.ts';
 import type { FilePlace, Path } from './fault.ts';
-import { LINE_FAULTS_MAX, QUOTED_FIX, UnreadableLines } from './list-file.ts';
+import { LINE_FAULTS_MAX, QUOTED_FIX, UnreadableLines } from './language/list-file.ts';
 
 /** The parts of the policy, and the files beside it, that a rule may use. */
 export interface RuleContext {

@@ -1,9 +1,9 @@
-import { ASSETS_FILE, hasKnownSpellings } from './assets.ts';
+import { ASSETS_FILE, hasKnownSpellings } from './language/assets.ts';
 import { type Place, type PolicyFault, formatTexts } from './fault.ts';
-import { ADDRESS_MEMBERS } from './members.ts';
+import { ADDRESS_MEMBERS } from './language/members.ts';
 import type { CompiledEntry, Release } from './release.ts';
 import type { Check } from './rules/rule.ts';
-import { type When, bothTexts } from './when.ts';
+import { type When, bothTexts } from './language/when.ts';
 
 type Compared = NonNullable<Check['compared']>;
 type Judged = Pick<Release, 'policies' | 'assets'>;

@@ -1,6 +1,6 @@
 import type { Callback, Web3Callback } from '../callback/callback.ts';
 import { formatAmount } from '../values/amount.ts';
-import { tokenAt } from './assets.ts';
+import { tokenAt } from './language/assets.ts';
 import { type Argument, type Type, type Value, formatUnits, formatValue, valuesAt } from './calls/abi.ts';
 import { methodsBySelector } from './calls/methods.ts';
 import { type ReadCall, type Reading, readTransaction } from './calls/read.ts';

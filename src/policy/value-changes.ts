@@ -1,6 +1,6 @@
 import { parseAmount } from '../values/amount.ts';
 import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
-import { WINDOW_MAX_MS, durationMs } from './rules/parameter.ts';
+import { WINDOW_MAX_MS, durationMs } from './language/parameter.ts';
 
 /** Values by name, as in the document of a release. */
 export type JsonObject = { readonly [name: string]: Json };

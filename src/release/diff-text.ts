@@ -13,7 +13,7 @@ import {
 import type { EarlierCount, NewCount, RuleChange, WrittenRule } from '../policy/diff-rules.ts';
 import type { CompiledRule, Release } from '../policy/release.ts';
 import type { Direction, ValueChange } from '../policy/value-changes.ts';
-import { WINDOW_MAX_MS, durationMs } from '../policy/rules/parameter.ts';
+import { WINDOW_MAX_MS, durationMs } from '../policy/language/parameter.ts';
 import type { Lockout, Store } from '../store/store.ts';
 import type { Json } from '../values/canonical.ts';
 import { counted, isoTime, printable } from '../values/text.ts';

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
-import { ASSETS_FILE } from '../policy/assets.ts';
+import { ASSETS_FILE } from '../policy/language/assets.ts';
 import type { PolicyFile } from '../policy/compile.ts';
 import {
   type PolicyFault,

@@ -1,7 +1,7 @@
 import type { Kind } from '../callback/callback.ts';
 import { CountersignError, usageError } from '../errors.ts';
-import { LIST_NAME } from '../policy/list-file.ts';
-import { SOURCE } from '../policy/members.ts';
+import { LIST_NAME } from '../policy/language/list-file.ts';
+import { SOURCE } from '../policy/language/members.ts';
 import type { CompiledRule, Release } from '../policy/release.ts';
 import type { ListedRead } from '../policy/rules/rule.ts';
 import type { Store } from '../store/store.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { z } from 'zod';
-import { ASSETS_FILE } from '../policy/assets.ts';
-import { listFileLine } from '../policy/list-file.ts';
+import { ASSETS_FILE } from '../policy/language/assets.ts';
+import { listFileLine } from '../policy/language/list-file.ts';
 import { type Store, filesOf } from '../store/store.ts';
 import { jsonOrText } from '../values/text.ts';
 import { decodeUtf8 } from '../values/utf8.ts';

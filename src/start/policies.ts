@@ -1,5 +1,5 @@
 import type { Kind } from '../callback/callback.ts';
-import { SOURCE } from '../policy/members.ts';
+import { SOURCE } from '../policy/language/members.ts';
 import type { CompiledPolicy, CompiledRule, Release } from '../policy/release.ts';
 import { type UnmatchedValues, unmatchedValues } from '../release/lists.ts';
 import type { Settings } from '../settings/schema.ts';

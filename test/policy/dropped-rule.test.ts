@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { compilePolicy } from '../../src/policy/compile.ts';
-import { readPolicy } from '../../src/policy/document.ts';
+import { readPolicy } from '../../src/policy/language/document.ts';
 import type { Problem } from '../../src/policy/fault.ts';
 import { pass } from '../../src/policy/outcome.ts';
 import type { RuleContext } from '../../src/policy/rule-context.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { GROUPS } from '../../src/policy/document.ts';
+import { GROUPS } from '../../src/policy/language/document.ts';
 import { rules } from '../../src/policy/rules/registry.ts';
 import { policyJsonSchema } from '../../tools/generate/policy-schemas.ts';
 import { type Json, isObject } from '../../src/values/canonical.ts';

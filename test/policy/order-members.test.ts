@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Callback, KINDS } from '../../src/callback/callback.ts';
 import { ORDER_MEMBERS, orderMembersOf, readOrderMembers } from '../../src/policy/order-members.ts';
-import { memberNames } from '../../src/policy/members.ts';
+import { memberNames } from '../../src/policy/language/members.ts';
 import { A, B, outputs, payment, transfer, web3 } from './callbacks.ts';
 
 const PAYMENT = { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'rsa' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
-import { WINDOW_MAX_MS, durationMs } from '../../src/policy/rules/parameter.ts';
+import { WINDOW_MAX_MS, durationMs } from '../../src/policy/language/parameter.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
 import { exampleNames } from '../../tools/generate/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';

@@ -4,8 +4,8 @@ import { PAYMENT_MEMBERS } from '../../src/callback/payment.ts';
 import { transferAliases, transferValues } from '../../src/callback/transfer.ts';
 import { web3Aliases, web3Values } from '../../src/callback/web3.ts';
 import { CHAINS, needsPrefix } from '../../src/values/address.ts';
-import { ASSETS_MAX, assetShape } from '../../src/policy/assets.ts';
-import { amountShape, listFileShape, valueShape } from '../../src/policy/conditions.ts';
+import { ASSETS_MAX, assetShape } from '../../src/policy/language/assets.ts';
+import { amountShape, listFileShape, valueShape } from '../../src/policy/language/conditions.ts';
 import {
   GROUPS,
   type Group,
@@ -13,10 +13,10 @@ import {
   RULES_MAX,
   movementsShape,
   policyShape,
-} from '../../src/policy/document.ts';
-import { memberNames } from '../../src/policy/members.ts';
+} from '../../src/policy/language/document.ts';
+import { memberNames } from '../../src/policy/language/members.ts';
 import { rules } from '../../src/policy/rules/registry.ts';
-import { scheduleParameters } from '../../src/policy/rules/schedule.ts';
+import { scheduleParameters } from '../../src/policy/language/schedule.ts';
 import {
   VERDICTS,
   answersShape,
@@ -29,7 +29,7 @@ import {
   orderShape,
   priceShape,
 } from '../../src/policy/suite/shape.ts';
-import { formNames } from '../../src/policy/when.ts';
+import { formNames } from '../../src/policy/language/when.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import { policyShape } from '../../src/policy/document.ts';
+import { policyShape } from '../../src/policy/language/document.ts';
 import { describedMembers, rules } from '../../src/policy/rules/registry.ts';
 import type { Rule } from '../../src/policy/rules/rule.ts';
 import { assetsJsonSchema, policyJsonSchema, testsJsonSchema } from './policy-schemas.ts';

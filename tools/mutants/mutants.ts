@@ -115,14 +115,14 @@ export const MUTANTS: readonly Mutant[] = [
     file: 'src/policy/evaluate.ts',
     from: "if (isCertain && entry.mode === 'enforce') proposal.cover();",
     to: 'if (isCertain) proposal.cover();',
-    caughtBy: ['test/policy/evaluate.test.ts', 'test/policy/conditions.test.ts'],
+    caughtBy: ['test/policy/evaluate.test.ts', 'test/policy/language/conditions.test.ts'],
   },
   {
     name: 'an unknown condition is not met',
     file: 'src/policy/evaluate.ts',
     from: "if (applies.state === 'unmet') continue;",
     to: "if (applies.state === 'unmet' || applies.state === 'unknown') continue;",
-    caughtBy: ['test/policy/conditions.test.ts', 'test/policy/evaluate.test.ts'],
+    caughtBy: ['test/policy/language/conditions.test.ts', 'test/policy/evaluate.test.ts'],
   },
   {
     name: 'alternatives of which none holds are ignored',

@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises';
 import { CountersignError, messageOf } from '../../errors.ts';
-import { entriesAsWritten } from '../../policy/list-file.ts';
+import { entriesAsWritten } from '../../policy/language/list-file.ts';
 import type { Release } from '../../policy/release.ts';
 import {
   addedText,

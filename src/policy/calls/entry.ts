@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
 import { type Amount, parseAmount } from '../../values/amount.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import { textList } from '../rules/parameter.ts';
+import { textList } from '../language/parameter.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { type Argument, type Type, argumentsNamed } from './abi.ts';
 import { type Condition, type WrittenCondition, compileCondition, conditionText } from './condition.ts';

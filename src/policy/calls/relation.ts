@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Facts } from '../facts.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import { type Duration, durationMs } from '../rules/parameter.ts';
-import { priceOf } from '../rules/price.ts';
+import { type Duration, durationMs } from '../language/parameter.ts';
+import { priceOf } from '../language/price.ts';
 import { type RuleOutcome, type Validity, bothValid } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { type Argument, type Value, argumentsNamed, formatUnits, isBeside, valuesAt } from './abi.ts';

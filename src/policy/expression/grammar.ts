@@ -1,8 +1,8 @@
 import type { ASTNode } from '@marcbachmann/cel-js';
 import { parseAmount } from '../../values/amount.ts';
-import type { WrongText } from '../asset-texts.ts';
+import type { WrongText } from '../language/asset-texts.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { MOVEMENT_TYPE, readMemberText } from '../members.ts';
+import { MOVEMENT_TYPE, readMemberText } from '../language/members.ts';
 import { LISTS, type Name, type Names, listIn } from './language.ts';
 
 const FUNCTIONS: readonly string[] = ['decimal', 'given', 'size', 'sum'];

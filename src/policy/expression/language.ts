@@ -3,7 +3,14 @@ import type { Callback, Kind } from '../../callback/callback.ts';
 import { parseAmount } from '../../values/amount.ts';
 import { canonicalUserId } from '../../values/user-id.ts';
 import type { Facts } from '../facts.ts';
-import { ADDRESS_MEMBERS, checkMember, memberNamed, memberNames, payoutsOf, valuesOf } from '../members.ts';
+import {
+  ADDRESS_MEMBERS,
+  checkMember,
+  memberNamed,
+  memberNames,
+  payoutsOf,
+  valuesOf,
+} from '../language/members.ts';
 import { Decimal, Moved, Output, Text, type Value, product, whole } from './values.ts';
 
 /** The limits of an expression. `steps` are its nodes within loops, times the outputs of a callback. */

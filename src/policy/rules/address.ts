@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
-import { type AssetTable, assetFix, unknownSymbols } from '../assets.ts';
+import { type AssetTable, assetFix, unknownSymbols } from '../language/assets.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { problemOf, valuesOf } from '../members.ts';
-import { textList } from './parameter.ts';
+import { problemOf, valuesOf } from '../language/members.ts';
+import { textList } from '../language/parameter.ts';
 import { type RuleOutcome, pass, refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { defineRule } from './rule.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
+import { type MovedAmount, amountsOf } from '../language/moved-amounts.ts';
 import {
   type AmountBound,
   type AmountTable,
@@ -14,7 +14,7 @@ import {
   checkMovedAssets,
   isTable,
   warnOfUnusedSymbols,
-} from './parameter.ts';
+} from '../language/parameter.ts';
 import { type RuleOutcome, allOf, pass, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

@@ -14,7 +14,7 @@ import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
 import { formatInnerCalls } from '../calls/inner-calls.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { type Duration, durationMs, textList } from './parameter.ts';
+import { type Duration, durationMs, textList } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { type ListedRead, defineRule } from './rule.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
+import { entryMembers, entriesToLookUp, readListedEntry } from '../language/entry.ts';
 import { membershipParameters } from './membership.ts';
-import { durationText, formatMember } from './parameter.ts';
+import { durationText, formatMember } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

@@ -4,7 +4,7 @@ import { type Window, groupedKey } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
 import { type Json, canonicalJson, sha256Hex } from '../../values/canonical.ts';
 import type { Facts } from '../facts.ts';
-import { valuesOf } from '../members.ts';
+import { valuesOf } from '../language/members.ts';
 import {
   type Period,
   type PeriodUnit,
@@ -12,7 +12,7 @@ import {
   createCalendar,
   isPeriodUnit,
   longestPeriodMs,
-} from './calendar.ts';
+} from '../language/calendar.ts';
 import {
   type Bound,
   WINDOW_MAX_MS,
@@ -21,7 +21,7 @@ import {
   isSource,
   memberOf,
   memberText,
-} from './parameter.ts';
+} from '../language/parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { type Check, type SharedCounter } from './rule.ts';

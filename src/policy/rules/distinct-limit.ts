@@ -4,10 +4,10 @@ import { DISTINCT_MAX } from '../../claims/distinct.ts';
 import { groupedKey } from '../../claims/window.ts';
 import { canonicalJson } from '../../values/canonical.ts';
 import type { Facts } from '../facts.ts';
-import { ADDRESS_MEMBERS, valuesOf } from '../members.ts';
+import { ADDRESS_MEMBERS, valuesOf } from '../language/members.ts';
 import { type Counting, compileCounting, countingParameters, keyOf } from './counting.ts';
-import { entriesToLookUp, entryMembers } from './entry.ts';
-import { formatMember, textList, wholeNumberText } from './parameter.ts';
+import { entriesToLookUp, entryMembers } from '../language/entry.ts';
+import { formatMember, textList, wholeNumberText } from '../language/parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

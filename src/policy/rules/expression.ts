@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { knownAssets, wrongText } from '../asset-texts.ts';
+import { knownAssets, wrongText } from '../language/asset-texts.ts';
 import { compileExpression } from '../expression/compile.ts';
 import { BOUNDS } from '../expression/language.ts';
 import { pass, refuse } from '../outcome.ts';

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import { canonicalJson } from '../../values/canonical.ts';
-import { checkMember } from '../members.ts';
-import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
+import { checkMember } from '../language/members.ts';
+import { type MovedAmount, amountsOf } from '../language/moved-amounts.ts';
 import { keyOf } from './counting.ts';
-import { entryMembers, entriesWithTexts } from './entry.ts';
+import { entryMembers, entriesWithTexts } from '../language/entry.ts';
 import {
   type Bound,
   amountOrTable,
@@ -18,7 +18,7 @@ import {
   textList,
   formatMember,
   warnOfUnusedSymbols,
-} from './parameter.ts';
+} from '../language/parameter.ts';
 import { type RuleOutcome, allOf, pass, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

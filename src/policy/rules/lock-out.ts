@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { REFUSALS_MAX } from '../../claims/refusals.ts';
-import { valuesOf } from '../members.ts';
+import { valuesOf } from '../language/members.ts';
 import { type GroupedCounts, countingParameters, groupCounts, keyOf } from './counting.ts';
-import { type Duration, durationMs, durationText, wholeNumberText } from './parameter.ts';
+import { type Duration, durationMs, durationText, wholeNumberText } from '../language/parameter.ts';
 import type { RuleOutcome } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

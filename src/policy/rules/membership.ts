@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import type { ListClaim } from '../../claims/list.ts';
-import { LIST_NAME } from '../list-file.ts';
-import { checkEntries, entriesOf, entryMembers, entriesToLookUp, readListedEntry } from './entry.ts';
-import { formatMember, textList } from './parameter.ts';
+import { LIST_NAME } from '../language/list-file.ts';
+import {
+  checkEntries,
+  entriesOf,
+  entryMembers,
+  entriesToLookUp,
+  readListedEntry,
+} from '../language/entry.ts';
+import { formatMember, textList } from '../language/parameter.ts';
 import { pass, refuse } from '../outcome.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
 import { type Check } from './rule.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { assetFix, unknownSymbols } from '../assets.ts';
+import { assetFix, unknownSymbols } from '../language/assets.ts';
 import { fixFor } from '../fault.ts';
-import { textList } from './parameter.ts';
+import { textList } from '../language/parameter.ts';
 import { type RuleOutcome, pass, refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { defineRule } from './rule.ts';

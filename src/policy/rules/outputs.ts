@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatAmount } from '../../values/amount.ts';
-import { payoutsOf } from '../members.ts';
+import { payoutsOf } from '../language/members.ts';
 import {
   type Bound,
   amountOrTable,
@@ -10,7 +10,7 @@ import {
   formatMember,
   warnOfUnusedSymbols,
   wholeNumberText,
-} from './parameter.ts';
+} from '../language/parameter.ts';
 import { type RuleOutcome, pass, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 import type { Payout } from '../../callback/callback.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type PluginAnswer, type PluginQuestion, pluginQuestionKey } from '../facts.ts';
-import { checkMember } from '../members.ts';
+import { checkMember } from '../language/members.ts';
 import { type RuleOutcome, pass, refuse } from '../outcome.ts';
 import type { Check } from './rule.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { durationText, wholeNumberText } from './parameter.ts';
+import { durationText, wholeNumberText } from '../language/parameter.ts';
 import { pass, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Callback, Payout } from '../../callback/callback.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
-import { type MovedAmount, amountsOf } from '../moved-amounts.ts';
+import { type MovedAmount, amountsOf } from '../language/moved-amounts.ts';
 import { type Counter, compileCounter, countingParameters } from './counting.ts';
 import {
   type Bound,
@@ -12,8 +12,8 @@ import {
   checkApprovals,
   toBound,
   durationText,
-} from './parameter.ts';
-import { type Priced, priceOf, valueAt } from './price.ts';
+} from '../language/parameter.ts';
+import { type Priced, priceOf, valueAt } from '../language/price.ts';
 import { type RuleOutcome, type Validity, allOf, bothValid, pass, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

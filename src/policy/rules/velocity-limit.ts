@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
-import { valuesOf } from '../members.ts';
-import { movedTo } from '../moved-amounts.ts';
+import { valuesOf } from '../language/members.ts';
+import { movedTo } from '../language/moved-amounts.ts';
 import { compileCounter, countingParameters } from './counting.ts';
-import { toBound, countText, onlySymbol } from './parameter.ts';
+import { toBound, countText, onlySymbol } from '../language/parameter.ts';
 import { type RuleOutcome, allOf, pass } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 

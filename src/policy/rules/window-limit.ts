@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { memberNamed } from '../members.ts';
-import { amountsOf } from '../moved-amounts.ts';
+import { memberNamed } from '../language/members.ts';
+import { amountsOf } from '../language/moved-amounts.ts';
 import { compileCounter, countingParameters } from './counting.ts';
 import {
   amountOrTable,
@@ -11,7 +11,7 @@ import {
   checkByAsset,
   onlySymbol,
   warnOfUnusedSymbols,
-} from './parameter.ts';
+} from '../language/parameter.ts';
 import { allOf, pass, refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { defineRule } from './rule.ts';

@@ -3,7 +3,7 @@ import type { Kind } from '../../callback/callback.ts';
 import { type Json, isObject } from '../../values/canonical.ts';
 import { readInstant } from '../../values/clock.ts';
 import { type Path, type Problem, problemsOf, formatInput } from '../fault.ts';
-import { DURATION_PATTERN, WINDOW_MAX_MS, amountText, durationMs } from '../rules/parameter.ts';
+import { DURATION_PATTERN, WINDOW_MAX_MS, amountText, durationMs } from '../language/parameter.ts';
 
 /*
  * The shapes of a test file, one for each level. A value that may have several shapes is `unknown` here and

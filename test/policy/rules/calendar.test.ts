@@ -10,7 +10,7 @@ import {
   isZone,
   longestPeriodMs,
   readSpan,
-} from '../../../src/policy/rules/calendar.ts';
+} from '../../../src/policy/language/calendar.ts';
 
 /** Zones with summer time, without, with half hours, and where clocks jump at midnight itself. */
 const ZONES = [

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { SYMBOL } from '../../callback/member-readers.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import { addressTexts, chainsWithSpellings } from '../asset-texts.ts';
-import { ADDRESS_MEMBERS, SOURCE, memberNamed, memberNames, readMemberText } from '../members.ts';
+import { addressTexts, chainsWithSpellings } from './asset-texts.ts';
+import { ADDRESS_MEMBERS, SOURCE, memberNamed, memberNames, readMemberText } from './members.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { quoted } from '../../values/printable.ts';
 

@@ -1,18 +1,18 @@
 import { z } from 'zod';
-import type { Callback } from '../callback/callback.ts';
-import type { Amount } from '../values/amount.ts';
-import type { Json } from '../values/canonical.ts';
-import type { Facts } from './facts.ts';
-import { type Path, type Problem, problemsOf } from './fault.ts';
+import type { Callback } from '../../callback/callback.ts';
+import type { Amount } from '../../values/amount.ts';
+import type { Json } from '../../values/canonical.ts';
+import type { Facts } from '../facts.ts';
+import { type Path, type Problem, problemsOf } from '../fault.ts';
 import { UnreadableMember, comparisonProblem, valuesOf } from './members.ts';
 import { type MovedAmount, amountsOf } from './moved-amounts.ts';
-import { checkEntries } from './rules/entry.ts';
+import { checkEntries } from './entry.ts';
 import { type Extent, amounts, textExtent } from './region.ts';
-import { amountText, durationText, memberTexts, textList } from './rules/parameter.ts';
-import { priceOf, valueAt } from './rules/price.ts';
-import { type RuleOutcome, type Validity, bothValid } from './outcome.ts';
-import { type RuleContext, compileLines } from './rule-context.ts';
-import { compileSchedule, scheduleParameters } from './rules/schedule.ts';
+import { amountText, durationText, memberTexts, textList } from './parameter.ts';
+import { priceOf, valueAt } from './price.ts';
+import { type RuleOutcome, type Validity, bothValid } from '../outcome.ts';
+import { type RuleContext, compileLines } from '../rule-context.ts';
+import { compileSchedule, scheduleParameters } from './schedule.ts';
 
 /** Whether a callback meets a condition. */
 export interface Tested {

@@ -10,13 +10,13 @@ import {
   chainsWithSpellings,
   knownAssets,
   wrongText,
-} from '../asset-texts.ts';
+} from './asset-texts.ts';
 import type { Path } from '../fault.ts';
-import { ADDRESS_MEMBERS, readMemberText, valuesOf } from '../members.ts';
-import { movedTo } from '../moved-amounts.ts';
+import { ADDRESS_MEMBERS, readMemberText, valuesOf } from './members.ts';
+import { movedTo } from './moved-amounts.ts';
 import { memberOf } from './parameter.ts';
 import type { RuleContext } from '../rule-context.ts';
-import type { ListedRead } from './rule.ts';
+import type { ListedRead } from '../rules/rule.ts';
 
 /*
  * An entry of a list is the text of one member, or the texts of several with one blank between them. Only a

@@ -6,10 +6,10 @@ import {
   addressForm,
   needsPrefix,
   readAddress,
-} from '../values/address.ts';
-import { type Json, isObject } from '../values/canonical.ts';
-import { closestMatch } from '../values/closest-match.ts';
-import { type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
+} from '../../values/address.ts';
+import { type Json, isObject } from '../../values/canonical.ts';
+import { closestMatch } from '../../values/closest-match.ts';
+import { type Problem, fixFor, problemsOf, formatInput } from '../fault.ts';
 
 /** The asset table. Every other YAML file of the directory has policies. */
 export const ASSETS_FILE = 'assets.yaml';

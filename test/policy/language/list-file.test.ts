@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CountersignError } from '../../src/errors.ts';
-import { listFileLine, parseListFile, entriesAsWritten } from '../../src/policy/list-file.ts';
+import { CountersignError } from '../../../src/errors.ts';
+import { listFileLine, parseListFile, entriesAsWritten } from '../../../src/policy/language/list-file.ts';
 
 const XRP = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh XRP';
 

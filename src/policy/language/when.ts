@@ -1,8 +1,8 @@
-import type { Callback, Kind } from '../callback/callback.ts';
-import { type Json, isObject } from '../values/canonical.ts';
+import type { Callback, Kind } from '../../callback/callback.ts';
+import { type Json, isObject } from '../../values/canonical.ts';
 import { addressTexts, chainsWithSpellings, knownAssets, wrongText } from './asset-texts.ts';
-import type { Facts } from './facts.ts';
-import { type Path, type Place, type Problem, fixFor, formatInput } from './fault.ts';
+import type { Facts } from '../facts.ts';
+import { type Path, type Place, type Problem, fixFor, formatInput } from '../fault.ts';
 import { ADDRESS_MEMBERS, memberNamed, memberNames, readMemberText } from './members.ts';
 import {
   MET,
@@ -17,7 +17,7 @@ import {
   valueRange,
   within,
 } from './conditions.ts';
-import { bothValid } from './outcome.ts';
+import { bothValid } from '../outcome.ts';
 
 /** The callbacks that a policy or a rule is for: those that meet all of its conditions. */
 export interface When {

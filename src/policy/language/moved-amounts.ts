@@ -1,5 +1,5 @@
-import type { Callback, MemberProblem, Movement, Payout } from '../callback/callback.ts';
-import { type Amount, AMOUNT_SCALE, formatAmount } from '../values/amount.ts';
+import type { Callback, MemberProblem, Movement, Payout } from '../../callback/callback.ts';
+import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import { UnreadableMember, amountTextOf, checkMember } from './members.ts';
 
 /** How much of one asset a callback moves. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Callback } from '../../src/callback/callback.ts';
-import { amountTextOf } from '../../src/policy/members.ts';
-import { A, B, outputs, payment, transfer, web3 } from './callbacks.ts';
+import type { Callback } from '../../../src/callback/callback.ts';
+import { amountTextOf } from '../../../src/policy/language/members.ts';
+import { A, B, outputs, payment, transfer, web3 } from '../callbacks.ts';
 
 describe('the text of an amount', () => {
   it.each<[string, Callback, string]>([

@@ -1,5 +1,5 @@
-import { CountersignError, messageOf } from '../errors.ts';
-import { toComparableEntry } from '../values/comparable.ts';
+import { CountersignError, messageOf } from '../../errors.ts';
+import { toComparableEntry } from '../../values/comparable.ts';
 
 /** The name of a list in the store. */
 export const LIST_NAME = /^[a-z][a-z0-9-]{0,63}$/;

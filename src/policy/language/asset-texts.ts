@@ -1,8 +1,8 @@
-import { type Chain, hasSpellings, hasTags, otherSpellings, readAddress } from '../values/address.ts';
-import { toComparable } from '../values/comparable.ts';
-import { TAG_FORM, isDestinationTag } from '../values/destination-tag.ts';
+import { type Chain, hasSpellings, hasTags, otherSpellings, readAddress } from '../../values/address.ts';
+import { toComparable } from '../../values/comparable.ts';
+import { TAG_FORM, isDestinationTag } from '../../values/destination-tag.ts';
 import { type Asset, type AssetTable, readAssetAddress } from './assets.ts';
-import { formatInput } from './fault.ts';
+import { formatInput } from '../fault.ts';
 import { ADDRESS_MEMBERS } from './members.ts';
 
 /*

@@ -1,9 +1,9 @@
-import type { Callback, Kind, MemberProblem, Movements, Payout } from '../callback/callback.ts';
-import { callbackKinds } from '../callback/kinds.ts';
-import { VISIBLE, NUMERIC_ID } from '../callback/member-readers.ts';
-import { formatAmount, parseAmount } from '../values/amount.ts';
-import { toComparable, unsafeTextReason } from '../values/comparable.ts';
-import { canonicalUserId } from '../values/user-id.ts';
+import type { Callback, Kind, MemberProblem, Movements, Payout } from '../../callback/callback.ts';
+import { callbackKinds } from '../../callback/kinds.ts';
+import { VISIBLE, NUMERIC_ID } from '../../callback/member-readers.ts';
+import { formatAmount, parseAmount } from '../../values/amount.ts';
+import { toComparable, unsafeTextReason } from '../../values/comparable.ts';
+import { canonicalUserId } from '../../values/user-id.ts';
 
 /** The source of the callback, which policies name like a member. */
 export const SOURCE = 'source';

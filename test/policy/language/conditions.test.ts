@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Callback } from '../../src/callback/callback.ts';
+import type { Callback } from '../../../src/callback/callback.ts';
 import {
   A,
   B,
@@ -13,7 +13,7 @@ import {
   release,
   transfer,
   web3,
-} from './callbacks.ts';
+} from '../callbacks.ts';
 
 const PASS = 'pass: { because: nothing else is asked }';
 const VIPS = { 'vips.txt': '12345\n777 # a comment\n' };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { KINDS, type Kind } from '../callback/callback.ts';
-import { type Json, isObject } from '../values/canonical.ts';
-import { type Path, type Problem, fixFor, problemsOf, formatInput } from './fault.ts';
-import { ruleNamed, ruleNames } from './rules/registry.ts';
-import type { Rule } from './rules/rule.ts';
+import { KINDS, type Kind } from '../../callback/callback.ts';
+import { type Json, isObject } from '../../values/canonical.ts';
+import { type Path, type Problem, fixFor, problemsOf, formatInput } from '../fault.ts';
+import { ruleNamed, ruleNames } from '../rules/registry.ts';
+import type { Rule } from '../rules/rule.ts';
 
 export const MODES = ['enforce', 'observe'] as const;
 /** The rules of a policy, those in `any` and `all` included. */

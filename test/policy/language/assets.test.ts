@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { assetsJsonSchema } from '../../tools/generate/policy-schemas.ts';
-import { assetFix, tokenAt } from '../../src/policy/assets.ts';
-import { compileRelease } from '../../src/policy/compile.ts';
-import { CHAINS } from '../../src/values/address.ts';
-import { faultsOf, onePolicy, release } from './callbacks.ts';
+import { assetsJsonSchema } from '../../../tools/generate/policy-schemas.ts';
+import { assetFix, tokenAt } from '../../../src/policy/language/assets.ts';
+import { compileRelease } from '../../../src/policy/compile.ts';
+import { CHAINS } from '../../../src/values/address.ts';
+import { faultsOf, onePolicy, release } from '../callbacks.ts';
 
 const POLICY = onePolicy('amount-limit: { max: 1 }');
 

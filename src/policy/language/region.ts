@@ -1,5 +1,5 @@
-import type { Kind } from '../callback/callback.ts';
-import { formatAmount, parseAmount } from '../values/amount.ts';
+import type { Kind } from '../../callback/callback.ts';
+import { formatAmount, parseAmount } from '../../values/amount.ts';
 
 /*
  * Sets of callbacks, as far as they can be told from the conditions alone: by which values of a member, and
