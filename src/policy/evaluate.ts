@@ -209,7 +209,7 @@ function judgeAny(
 
 const fails = (retryable: boolean): Standing => (retryable ? FAILS_FOR_NOW : FAILS);
 
-const changes = ({ valid, usesPrices }: Tested): boolean => valid !== undefined || usesPrices === true;
+const changes = ({ retryable }: Tested): boolean => retryable === true;
 
 const appliesByFailure = ({ state, failed }: Tested): boolean => state === 'unknown' && failed === true;
 

@@ -1,10 +1,10 @@
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
+import { type Standing, combine } from '../standing.ts';
 import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
 import { type CallMaker, type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { DecodedCall, ReadCall, Refusal } from './read.ts';
-import { type Dependence, dependenceOf } from './relation.ts';
 
 /** A decoded call, and what it is compared with. */
 export interface JudgedCall
@@ -18,7 +18,7 @@ export interface JudgedCall
 export type Match = (
   | { readonly ok: true; readonly charges: readonly Charge[]; readonly lists: readonly ListedValues[] }
   | ({ readonly ok: false } & Refusal)
-) & { readonly dependence?: Dependence };
+) & { readonly standing?: Standing };
 
 /** An amount that counts towards a limit on the sum over a transaction. */
 export interface Charge {
@@ -63,12 +63,12 @@ export function matchEntry(entry: Entry, call: JudgedCall): Match {
   if (entry.relations.length === 0) return allowed;
   // All relations are checked, because the result depends on all of them.
   const related = entry.relations.map((relation) => relation(call.values, call.facts));
-  const dependence = dependenceOf(related);
+  const standing = combine('one', related);
   const failed = related.find(({ violation }) => violation !== undefined);
-  if (failed?.violation === undefined) return { ...allowed, dependence };
+  if (failed?.violation === undefined) return { ...allowed, standing };
   const { because, argument, found } = failed.violation;
-  const retryable = failed.valid !== undefined || failed.usesPrices === true;
-  return { ...refusal(because, { argument, found }), dependence: { ...dependence, retryable } };
+  const { retryable } = failed;
+  return { ...refusal(because, { argument, found }), standing: { ...standing, retryable } };
 }
 
 function trailingRefusal({ trailingMax, method }: Entry, { trailing }: JudgedCall): Match | undefined {

@@ -3,8 +3,9 @@ import type { Facts } from '../facts.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { type Duration, durationMs } from '../language/parameter.ts';
 import { priceOf } from '../language/price.ts';
-import { type RuleOutcome, type Validity, bothValid } from '../outcome.ts';
+import type { RuleOutcome } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
+import { type Standing, type Validity, combine } from '../standing.ts';
 import { type Argument, type Value, argumentsNamed, formatUnits, isBeside, valuesAt } from './abi.ts';
 
 const SHARE = 'a share above 0 and at most 100 %, like 99.5 %';
@@ -29,32 +30,10 @@ type AtLeast = z.output<typeof atLeastShape>;
 /** A condition of an argument that refers to the time, to prices or to another argument. */
 export type Relation = (values: readonly Value[], facts: Facts) => Related;
 
-export interface Related extends Dependence {
+export interface Related extends Standing {
   /** Undefined if the condition is met. */
   readonly violation:
     { readonly argument: string; readonly found: string; readonly because: string } | undefined;
-}
-
-/** What a result depends on beside the callback. */
-export interface Dependence {
-  /** The instants at which it is the same; undefined for all. */
-  readonly valid?: Validity | undefined;
-  readonly usesPrices?: boolean;
-  /** True for a refusal that time or prices may change. */
-  readonly retryable?: boolean;
-}
-
-/** The dependence of a result that several others determine. */
-export function dependenceOf(results: readonly Dependence[]): Dependence {
-  const valid = results.reduce<Validity | undefined>(
-    (both, each) => (each.valid === undefined ? both : bothValid(each.valid, both)),
-    undefined,
-  );
-  return {
-    ...(valid === undefined ? {} : { valid }),
-    usesPrices: results.some(({ usesPrices }) => usesPrices),
-    retryable: results.some(({ retryable }) => retryable),
-  };
 }
 
 /** An amount, and how its token is known. */
@@ -77,13 +56,13 @@ export function compileWithin(
   if (within === undefined) return undefined;
   return (values, { nowMs }) => {
     const results = valuesAt(values, argument).map((seconds) => timeAt(seconds, within, nowMs));
-    const { valid } = dependenceOf(results);
+    const standing = combine('one', results);
     const failed = results.find(({ because }) => because !== undefined);
-    if (failed === undefined) return { violation: undefined, valid };
+    if (failed === undefined) return { ...standing, violation: undefined };
     const { found, because } = failed;
     return {
+      ...standing,
       violation: { argument: argument.path, found, because: `${argument.path} ${found} ${because}` },
-      valid,
     };
   };
 }
@@ -94,14 +73,18 @@ function timeAt(
   seconds: Value,
   within: Duration,
   nowMs: number,
-): { readonly because: string | undefined; readonly found: string; readonly valid: Validity } {
+): Standing & { readonly because: string | undefined; readonly found: string } {
+  const during = (fromMs: number, untilMs: number): Standing => ({
+    valid: { fromMs, untilMs },
+    retryable: true,
+  });
   const atMs = typeof seconds === 'bigint' ? seconds * 1000n : 0n;
   const [fromMs, untilMs] = [instant(atMs - BigInt(within.ms)), instant(atMs + 1n)];
   const found =
     atMs < 10n ** 14n ? new Date(Number(atMs)).toISOString().replace('.000Z', 'Z') : String(seconds);
-  if (nowMs >= untilMs) return { because: 'has passed', found, valid: { fromMs: untilMs, untilMs: LAST_MS } };
-  if (nowMs >= fromMs) return { because: undefined, found, valid: { fromMs, untilMs } };
-  return { because: `is more than ${within.text} ahead`, found, valid: { fromMs: 0, untilMs: fromMs } };
+  if (nowMs >= untilMs) return { because: 'has passed', found, ...during(untilMs, LAST_MS) };
+  if (nowMs >= fromMs) return { because: undefined, found, ...during(fromMs, untilMs) };
+  return { because: `is more than ${within.text} ahead`, found, ...during(0, fromMs) };
 }
 
 const instant = (ms: bigint): number => (ms < 0n ? 0 : ms > BigInt(LAST_MS) ? LAST_MS : Number(ms));
@@ -218,9 +201,10 @@ function shareOf(
 ): Relation {
   return (values, facts) => {
     const prices = maxAge === undefined ? undefined : bothPrices(part, whole, maxAge, facts);
-    const common = { valid: prices?.valid, usesPrices: prices !== undefined };
+    const usesPrices = prices !== undefined;
+    const standing = { valid: prices?.valid, usesPrices, retryable: usesPrices };
     const refused = (found: string, because: string): Related => ({
-      ...common,
+      ...standing,
       violation: { argument: part.argument.path, found, because },
     });
     const bases = valuesAt(values, whole.argument);
@@ -240,7 +224,7 @@ function shareOf(
       const because = `${part.argument.path} ${found} is below ${text} of ${of}`;
       return refused(found, `${because}${prices?.text ?? ''}`);
     }
-    return { ...common, violation: undefined };
+    return { ...standing, violation: undefined };
   };
 }
 
@@ -269,6 +253,6 @@ function bothPrices(part: TokenAmount, whole: TokenAmount, maxAge: Duration, fac
     part: one.price,
     whole: other.price,
     text: ` (${part.asset} at ${one.values.price}, ${whole.asset} at ${other.values.price})`,
-    valid: bothValid(one.valid, other.valid),
+    valid: combine('one', [one, other]).valid,
   };
 }

@@ -2,6 +2,7 @@ import type { Web3Callback } from '../../callback/callback.ts';
 import type { Amount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
+import { type Standing, combine } from '../standing.ts';
 import { formatUnits, formatValue, valuesAt } from './abi.ts';
 import type { Condition, ListCondition } from './condition.ts';
 import type { Entry } from './entry.ts';
@@ -23,7 +24,6 @@ import {
   inCall,
   readTransaction,
 } from './read.ts';
-import { type Dependence, dependenceOf } from './relation.ts';
 
 /** The transactions that a rule allows. */
 export interface AllowedTransactions {
@@ -64,7 +64,7 @@ class TransactionEvaluation {
   readonly #to: string;
   readonly #facts: Facts;
   readonly #totals = new TransactionTotals();
-  readonly #dependences: Dependence[] = [];
+  readonly #standings: Standing[] = [];
   #firstCall = '';
   #trailingBytes = 0;
 
@@ -80,16 +80,16 @@ class TransactionEvaluation {
   }
 
   refusal({ because, values }: Refusal): RuleOutcome {
-    return { ...refuse(because, values), ...dependenceOf(this.#dependences) };
+    return { ...refuse(because, values), ...combine('one', this.#standings) };
   }
 
   outcome(): RuleOutcome {
     const { values, lists } = this.#totals;
     const bytes = this.#trailingBytes;
     const trailing = bytes === 0 ? '' : `, with ${bytes} bytes behind the arguments`;
-    const dependence = { ...dependenceOf(this.#dependences), retryable: false };
+    const standing = { ...combine('one', this.#standings), retryable: false };
     if (lists.length === 0) {
-      return { verdict: 'pass', because: `${this.#firstCall} is allowed${trailing}`, values, ...dependence };
+      return { verdict: 'pass', because: `${this.#firstCall} is allowed${trailing}`, values, ...standing };
     }
     const wanted = lists.map(({ list, must, values: listed }) => {
       const [first = '', ...others] = listed;
@@ -101,7 +101,7 @@ class TransactionEvaluation {
       because: `${this.#firstCall} is allowed with ${wanted.join(', ')}${trailing}`,
       values,
       claims: lists.map((listed) => ({ type: 'list', ...listed })),
-      ...dependence,
+      ...standing,
     };
   }
 
@@ -165,11 +165,8 @@ class TransactionEvaluation {
       tried.find(({ match }) => match.ok && match.lists.length === 0) ?? tried.find(({ match }) => match.ok);
     for (const { match } of tried) {
       // What an alternative refuses doesn't matter once another one allows the call.
-      if (match.dependence !== undefined) {
-        this.#dependences.push(
-          found === undefined ? match.dependence : { ...match.dependence, retryable: false },
-        );
-      }
+      if (match.standing === undefined) continue;
+      this.#standings.push(found === undefined ? match.standing : { ...match.standing, retryable: false });
     }
     if (found?.match.ok !== true) return refusalOf(tried.map(({ match }) => match));
     this.#totals.claim(found.match.lists);

@@ -10,12 +10,13 @@ import { checkEntries } from './entry.ts';
 import { type Extent, amounts, textExtent } from './region.ts';
 import { amountText, durationText, memberTexts, textList } from './parameter.ts';
 import { priceOf, valueAt } from './price.ts';
-import { type RuleOutcome, type Validity, bothValid } from '../outcome.ts';
+import type { RuleOutcome } from '../outcome.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
 import { compileSchedule, scheduleParameters } from './schedule.ts';
+import { type Standing, combine } from '../standing.ts';
 
-/** Whether a callback meets a condition. */
-export interface Tested {
+/** Whether a callback meets a condition. `failed`: it found no price that is valid now. */
+export interface Tested extends Standing {
   /**
    * `unknown`: a member or a price is missing. The policy or rule then applies, but does not count as the one
    * that must cover the callback. `unclear`: some values of a member meet it and others don't, or the chain of
@@ -26,12 +27,6 @@ export interface Tested {
   readonly because?: string;
   /** For the refusal, if it is unclear. */
   readonly values?: RuleOutcome['values'];
-  /** Without `valid`, the state is the same at every instant. */
-  readonly valid?: Validity | undefined;
-  /** True if it looked up a price, found or not. */
-  readonly usesPrices?: boolean;
-  /** True if it found no price that is valid now. */
-  readonly failed?: boolean;
 }
 
 export interface Condition {
@@ -163,18 +158,15 @@ export function valueRange(written: Json, context: ConditionContext): Condition 
         const moved = knownAmounts(callback);
         if ('state' in moved) return moved;
         let value = 0n;
-        let valid: Validity | undefined;
+        let standing: Standing = { usesPrices: true, retryable: true };
         for (const { amount, symbol } of moved) {
           if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
           const priced = priceOf(symbol, facts, range.maxAge);
-          if ('verdict' in priced) {
-            const { because, valid: missing } = priced;
-            return { state: 'unknown', because, valid: missing, usesPrices: true, failed: true };
-          }
+          if ('verdict' in priced) return { ...priced, state: 'unknown' };
           value += valueAt(amount, priced.price);
-          valid = bothValid(priced.valid, valid);
+          standing = combine('one', [standing, priced]);
         }
-        return { state: isWithin(value, range) ? 'met' : 'unmet', valid, usesPrices: true };
+        return { ...standing, state: isWithin(value, range) ? 'met' : 'unmet' };
       },
     }
   );
@@ -234,8 +226,8 @@ export function within(written: Json, context: ConditionContext): Condition | un
       constant: false,
       extent: { of: `during in ${compiled.zone}`, allows: compiled.week, isExact: !compiled.hasHolidays },
       test(callback, facts) {
-        const { verdict, valid } = compiled.evaluate(callback, facts);
-        return { state: verdict === 'pass' ? 'met' : 'unmet', valid };
+        const { verdict, valid, retryable } = compiled.evaluate(callback, facts);
+        return { state: verdict === 'pass' ? 'met' : 'unmet', valid, retryable };
       },
     }
   );

@@ -1,11 +1,11 @@
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import { type Facts, PRICE_AHEAD_MAX_MS } from '../facts.ts';
 import type { Duration } from './parameter.ts';
-import { type RuleOutcome, type Validity, refuse } from '../outcome.ts';
+import { type RuleOutcome, refuse } from '../outcome.ts';
+import type { Standing, Validity } from '../standing.ts';
 
-export interface Priced {
+export interface Priced extends Standing {
   readonly price: Amount;
-  readonly valid: Validity;
   readonly values: Readonly<Record<'asset' | 'price' | 'asOf', string>>;
 }
 
@@ -25,7 +25,9 @@ export function priceOf(symbol: string, { nowMs, prices }: Facts, maxAge: Durati
   const described = `the price of ${symbol}, ${values.price} as of ${values.asOf},`;
   if (found.price <= 0n) return refused(`${described} is not above zero; set it again`, values);
   const valid = { fromMs: asOfMs - PRICE_AHEAD_MAX_MS, untilMs: asOfMs + maxAge.ms + 1 };
-  if (nowMs >= valid.fromMs && nowMs < valid.untilMs) return { price: found.price, valid, values };
+  if (nowMs >= valid.fromMs && nowMs < valid.untilMs) {
+    return { price: found.price, values, valid, usesPrices: true, retryable: true };
+  }
   return nowMs >= valid.untilMs
     ? refused(
         `${described} is older than ${maxAge.text}; set it again`,

@@ -17,7 +17,7 @@ import {
   valueRange,
   within,
 } from './conditions.ts';
-import { bothValid } from '../outcome.ts';
+import { combine } from '../standing.ts';
 
 /** The callbacks that a policy or a rule is for: those that meet all of its conditions. */
 export interface When {
@@ -292,14 +292,9 @@ function testAll(
 
 const SEVERITY = { met: 0, unknown: 1, unclear: 2, unmet: 3 } as const;
 
-/** The one of the two that decides, with the validity of both. */
+/** The one of the two that decides, with the standing of both. */
 function worse(one: Tested, other: Tested): Tested {
   const worst = SEVERITY[other.state] > SEVERITY[one.state] ? other : one;
   if (one === MET || other === MET) return one === MET ? other : one;
-  return {
-    ...worst,
-    valid: one.valid === undefined ? other.valid : bothValid(one.valid, other.valid),
-    usesPrices: one.usesPrices === true || other.usesPrices === true,
-    failed: one.failed === true || other.failed === true,
-  };
+  return { ...worst, ...combine('one', [one, other]) };
 }

@@ -14,7 +14,8 @@ import {
   durationText,
 } from '../language/parameter.ts';
 import { type Priced, priceOf, valueAt } from '../language/price.ts';
-import { type RuleOutcome, type Validity, allOf, bothValid, pass, refuse } from '../outcome.ts';
+import { type RuleOutcome, allOf, pass, refuse } from '../outcome.ts';
+import { type Standing, combine } from '../standing.ts';
 import { defineRule } from './rule.ts';
 
 /** Like an amount, a value has at most 36 digits before the point. */
@@ -88,7 +89,8 @@ interface Limit {
 }
 
 /** An amount with its price. */
-interface Valued extends MovedAmount, Pick<Priced, 'price' | 'valid'> {
+interface Valued extends MovedAmount, Standing {
+  readonly price: Amount;
   readonly value: Amount;
   readonly found: Priced['values'];
 }
@@ -100,8 +102,8 @@ function judge(callback: Callback, facts: Facts, limit: Limit): RuleOutcome {
     if (amount === 'unlimited') return refuse('the amount is unlimited', { asset: symbol });
     const priced = priceOf(symbol, facts, limit.maxAge);
     if ('verdict' in priced) return priced;
-    const { price, valid, values: found } = priced;
-    valued.push({ ...moved, price, valid, found, value: valueAt(amount, price) });
+    const { values: found, ...at } = priced;
+    valued.push({ ...moved, ...at, found, value: valueAt(amount, at.price) });
   }
   const groups = limit.isPerAsset || valued.length === 0 ? valued.map((each) => [each]) : [valued];
   const because = `it ${limit.approvals === undefined ? 'moves' : 'approves'} no amount`;
@@ -129,26 +131,21 @@ function judgeSum(
     value: formatAmount(value),
     max: max.text,
   };
-  const valid = valued.reduce<Validity | undefined>((all, each) => bothValid(each.valid, all), undefined);
-  const changing: Pick<RuleOutcome, 'usesPrices' | 'retryable' | 'valid'> = {
-    usesPrices: true,
-    retryable: true,
-    valid,
-  };
+  const standing = combine('one', valued);
   const atPrice = valued
     .map(({ text, symbol, found }) => `${text} ${symbol} at ${found.price} (as of ${found.asOf})`)
     .join(' and ');
   if (value >= TOO_GREAT) {
     const because = `the value of ${atPrice} has more than 36 digits before the point`;
-    return { ...refuse(because, values), ...changing };
+    return { ...refuse(because, values), ...standing };
   }
   if (counter === undefined) {
     return value > max.amount
       ? {
           ...refuse(`the value ${values.value} of ${atPrice} is above the maximum ${values.max}`, values),
-          ...changing,
+          ...standing,
         }
-      : { ...pass(`the value ${values.value} of ${atPrice} is within the limit`, values), ...changing };
+      : { ...pass(`the value ${values.value} of ${atPrice} is within the limit`, values), ...standing };
   }
   const counted = {
     total: value,
@@ -161,10 +158,9 @@ function judgeSum(
   if (outcome.verdict !== 'claim') return { ...outcome, usesPrices: true };
   return {
     ...outcome,
-    ...changing,
+    ...combine('one', [standing, outcome]),
     because: `${atPrice}: ${outcome.because}`,
     values: { ...outcome.values, ...values },
-    valid: valid === undefined ? outcome.valid : bothValid(valid, outcome.valid),
   };
 }
 
