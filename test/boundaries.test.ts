@@ -36,7 +36,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'values',
     'errors',
   ],
-  replay: ['journal', 'signature', 'callback', 'values', 'errors'],
+  replay: ['journal', 'store', 'signature', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
   reconcile: ['archive', 'journal', 'store', 'callback', 'values', 'errors'],
   console: [

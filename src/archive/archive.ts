@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { z } from 'zod';
 import { CountersignError, usageError } from '../errors.ts';
-import { pagedEntries } from '../store/record.ts';
+import { pagedEntries } from '../journal/record.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { type ArchiveFile, lastFile, prepareFolder } from './folder.ts';
 import { FIRST_PREVIOUS } from './line.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { JOURNAL_TYPES, type JournalEntry } from '../store/store.ts';
+import { entryId } from '../journal/exported.ts';
+import type { JournalEntry } from '../store/store.ts';
 import { sha256Hex } from '../values/canonical.ts';
 
 /**
@@ -21,6 +22,20 @@ export function chainLine(members: object, previous: string): ChainedLine {
   const text = JSON.stringify({ ...members, previous });
   const hash = sha256Hex(text);
   return { line: `${text.slice(0, -1)},"hash":"${hash}"}`, hash };
+}
+
+const LINKED = /^(.*),"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}$/s;
+
+/** Undefined for a text that does not end with the two hashes. `text` is the JSON of the other members. */
+export function unchainLine(
+  line: string,
+):
+  | { readonly text: string; readonly previous: string; readonly hash: string; readonly isIntact: boolean }
+  | undefined {
+  const [, members, previous, hash] = LINKED.exec(line) ?? [];
+  if (members === undefined || previous === undefined || hash === undefined) return undefined;
+  const isIntact = sha256Hex(`${members},"previous":"${previous}"}`) === hash;
+  return { text: `${members}}`, previous, hash, isIntact };
 }
 
 export const header = (source: string, file: number): object => ({
@@ -62,53 +77,23 @@ export function extendExtent(
   };
 }
 
-/** The members of an entry, in the order of the file. */
-export function entryMembers(entry: ArchivedEntry): ArchivedEntry {
-  const { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail } = entry;
-  return { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail };
-}
-
-const hash = z.string().regex(/^[0-9a-f]{64}$/);
-const id = z.string().regex(/^\d{1,16}(?:-\d{1,16})?$/);
 const atMs = z.int().nonnegative();
-const links = { previous: hash, hash };
 
-const entryShape = z.strictObject({
-  id,
+export const headerShape = z.strictObject({
+  archive: z.literal('countersign-journal'),
+  format: z.literal(FORMAT),
   source: z.string(),
-  atMs,
-  type: z.enum(JOURNAL_TYPES),
-  subject: z.string(),
-  verdict: z.enum(['SUCCESS', 'FAILURE', '']),
-  code: z.string(),
-  revision: z.string(),
-  of: z.string(),
-  claims: z.array(z.record(z.string(), z.unknown())),
-  detail: z.string(),
+  file: z.int().positive(),
 });
 
-export type ArchivedEntry = Readonly<z.output<typeof entryShape>>;
-
-/** The three kinds of lines. */
-export const lineShapes = {
-  header: z.strictObject({
-    archive: z.literal('countersign-journal'),
-    format: z.literal(FORMAT),
-    source: z.string(),
-    file: z.int().positive(),
-    ...links,
-  }),
-  entry: entryShape.extend(links),
-  footer: z.strictObject({
-    end: z.literal('countersign-journal'),
-    entries: z.int().positive(),
-    firstId: id,
-    lastId: id,
-    firstAtMs: atMs,
-    lastAtMs: atMs,
-    ...links,
-  }),
-} as const;
+export const footerShape = z.strictObject({
+  end: z.literal('countersign-journal'),
+  entries: z.int().positive(),
+  firstId: entryId,
+  lastId: entryId,
+  firstAtMs: atMs,
+  lastAtMs: atMs,
+});
 
 /**
  * Whether the entry with the id `a` was written before the entry with the id `b`. An id is a number, or two

@@ -3,19 +3,20 @@ import { createReadStream } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import type { z } from 'zod';
 import { messageOf } from '../errors.ts';
+import { entryShape } from '../journal/exported.ts';
+import type { JournalEntry } from '../store/store.ts';
 import { type LineFault, completeText, linesInChunks } from '../values/lines.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
+import { jsonOrText } from '../values/text.ts';
 import { type ArchiveFile, HASH_DIGITS, archiveFault } from './folder.ts';
 import {
-  type ArchivedEntry,
   type Extent,
-  entryMembers,
   extendExtent,
   footer,
-  header,
+  footerShape,
+  headerShape,
   isBefore,
-  lineShapes,
-  chainLine,
+  unchainLine,
 } from './line.ts';
 
 /** A file that was read to its end and has no fault. */
@@ -26,7 +27,7 @@ export interface VerifiedFile extends Extent {
   readonly chainHash: string;
 }
 
-export type OnEntry = (entry: ArchivedEntry) => void | Promise<void>;
+export type OnEntry = (entry: JournalEntry) => void | Promise<void>;
 
 /**
  * Reads a file of a source, one entry at a time, and verifies it. Rejects with STORE_CORRUPT, naming the
@@ -87,7 +88,7 @@ async function* unpack(
 
 interface Chain {
   /** Reads the next line. Returns its entry; undefined for the header and the footer. */
-  read(text: string): ArchivedEntry | undefined;
+  read(text: string): JournalEntry | undefined;
   end(): VerifiedFile;
   /** A fault at the last line that was read, or `after` lines later. */
   fault(because: string, after?: number): Error;
@@ -95,86 +96,70 @@ interface Chain {
 
 function createChain(source: string, file: ArchiveFile): Chain {
   let line = 0;
-  let previous = '';
+  /** The hash of the line before. */
+  let chainHash = '';
   let started: { readonly previous: string } | undefined;
-  let ended: string | undefined;
+  let isEnded = false;
   let extent: Extent | undefined;
 
   const fault: Chain['fault'] = (because, after = 0) =>
     archiveFault({ file: file.path, line: line + after, because });
 
-  /** Reads a line of one kind. Its text must be exactly the text that the archiver writes for its members. */
-  function readLine<T extends ChainLinks>(
-    shape: z.ZodType<T>,
-    text: string,
-    membersOf: (parsed: T) => object,
-  ): T {
-    const json = jsonOf(text);
+  /** Reads a line of one kind. Returns what it says, without its links. */
+  function readLine<T>(shape: z.ZodType<T>, text: string): T {
+    const chained = unchainLine(text);
+    if (chained === undefined) throw fault('it is not a line of an archive');
+    if (!chained.isIntact) throw fault('its hash is not the hash of its content');
+    if (started !== undefined && chained.previous !== chainHash) {
+      throw fault('it does not follow the line before: lines were removed, added or moved');
+    }
+    const json = jsonOrText(chained.text);
     const parsed = shape.safeParse(json);
     if (!parsed.success)
       throw fault(`it is not a line of an archive (${formatSchemaError(parsed.error, json, 'all of it')})`);
-    const written = chainLine(membersOf(parsed.data), parsed.data.previous);
-    if (written.hash !== parsed.data.hash || written.line !== text)
-      throw fault('its hash is not the hash of its content');
-    if (started !== undefined && parsed.data.previous !== previous) {
-      throw fault('it does not follow the line before: lines were removed, added or moved');
-    }
-    previous = written.hash;
+    started ??= { previous: chained.previous };
+    chainHash = chained.hash;
     return parsed.data;
   }
 
   function readHeader(text: string): undefined {
-    const found = readLine(lineShapes.header, text, (parsed) => header(parsed.source, parsed.file));
+    const found = readLine(headerShape, text);
     if (found.source !== source || found.file !== file.number) {
       throw fault(`it begins file ${found.file} of ${found.source}, not file ${file.number} of ${source}`);
     }
-    started = { previous: found.previous };
   }
 
   function readFooter(text: string): undefined {
-    const found = readLine(lineShapes.footer, text, footer);
+    const found = readLine(footerShape, text);
     if (extent === undefined || JSON.stringify(footer(extent)) !== JSON.stringify(footer(found))) {
       throw fault('the footer describes other entries than the file has');
     }
-    ended = found.hash;
+    isEnded = true;
   }
 
-  function readEntry(text: string): ArchivedEntry {
-    const entry = readLine(lineShapes.entry, text, entryMembers);
+  function readEntry(text: string): JournalEntry {
+    const entry = readLine(entryShape, text);
     if (entry.source !== source) throw fault(`it is an entry of ${entry.source}, not of ${source}`);
     if (extent !== undefined && !isBefore(extent.lastId, entry.id)) {
       throw fault(`the entry ${entry.id} does not come after ${extent.lastId}`);
     }
     extent = extendExtent(extent, entry);
-    return entryMembers(entry);
+    return entry;
   }
 
   return {
     fault,
     read(text) {
       line++;
-      if (ended !== undefined) throw fault('it is after the footer');
+      if (isEnded) throw fault('it is after the footer');
       if (started === undefined) return readHeader(text);
       return text.startsWith('{"end":') ? readFooter(text) : readEntry(text);
     },
     end() {
-      if (started === undefined || extent === undefined || ended === undefined) {
+      if (started === undefined || extent === undefined || !isEnded) {
         throw fault('the file ends here, before its last lines', 1);
       }
-      return { ...extent, previous: started.previous, chainHash: ended };
+      return { ...extent, previous: started.previous, chainHash };
     },
   };
-}
-
-interface ChainLinks {
-  readonly previous: string;
-  readonly hash: string;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -154,6 +154,11 @@ export function subjectOf(callback: Pick<Callback, 'kind' | 'id'>): string {
   return `${callback.kind}:${callback.id}`;
 }
 
+/** The kind of a subject, such as `payment:11321`; undefined for the subject of an entry about no callback. */
+export function kindOfSubject(subject: string): Kind | undefined {
+  return KINDS.find((kind) => subject.startsWith(`${kind}:`));
+}
+
 /** One payout for each address in this form, sorted by address. */
 export function mergedPayouts(
   payouts: readonly Payout[],

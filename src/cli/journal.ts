@@ -6,10 +6,10 @@ import {
   formatPlace,
   lockDirectory,
 } from '../archive/folder.ts';
-import type { ArchivedEntry } from '../archive/line.ts';
 import { archiveState, recordMove, recordVerification } from '../archive/records.ts';
 import { type Verified, type VerifiedSource, verifyArchive } from '../archive/verify.ts';
 import { usageError } from '../errors.ts';
+import type { JournalEntry } from '../store/store.ts';
 import { exportEnd, exportedEntry } from '../journal/exported.ts';
 import { printableJson } from '../values/printable.ts';
 import { type Call, type CommandRow, byOption } from './command.ts';
@@ -250,7 +250,7 @@ wrote until then.`,
     if (call.flag('endLine') && (subject ?? id) !== undefined) {
       throw usageError('--end-line is about all entries of a period. Leave --subject and --id out');
     }
-    const wanted = (entry: ArchivedEntry): boolean =>
+    const wanted = (entry: JournalEntry): boolean =>
       (source === undefined || entry.source === source) &&
       (subject === undefined || entry.subject === subject) &&
       (id === undefined || entry.id === id || `${entry.source}/${entry.id}` === id) &&

@@ -10,7 +10,7 @@ import {
 } from '../policy/explain.ts';
 import { formatSpan } from '../store/clock-state.ts';
 import { type JournalEntry, NOTIFICATION_REASONS } from '../store/store.ts';
-import { jsonOrText } from '../values/text.ts';
+import { detailOf } from './recorded.ts';
 
 /** The explanation of a journal entry, as far as this version of the program can read it. */
 export interface EntryExplanation {
@@ -29,7 +29,7 @@ export interface EntryExplanation {
  * names. Never throws.
  */
 export function explainJournalEntry(entry: JournalEntry, first?: JournalEntry): EntryExplanation {
-  const detail = detailOf(entry);
+  const detail = detailShape.parse(detailOf(entry));
   return entry.type === 'decision' || entry.type === 'repeat'
     ? explainedDecision(entry, detail, first)
     : { because: reasonOf(entry, detail), deciding: undefined, next: undefined, rules: [], detail };
@@ -180,5 +180,3 @@ const detailShape = z
   .catch({});
 
 type Detail = z.output<typeof detailShape>;
-
-const detailOf = ({ detail }: JournalEntry): Detail => detailShape.parse(jsonOrText(detail));

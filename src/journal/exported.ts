@@ -1,38 +1,39 @@
 import { z } from 'zod';
-import { resultToJson } from '../claims/claims.ts';
+import { claimResults, resultToJson } from '../claims/claims.ts';
+import { amountText } from '../claims/kind.ts';
 import { messageOf } from '../errors.ts';
-import { isPriceChange } from '../store/record.ts';
 import { JOURNAL_TYPES, type JournalEntry, type PriceHistoryEntry } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { isoTime, jsonOrText } from '../values/text.ts';
-import { type RecordItem, type RecordedPrices, type SplitProposal, splitProposal } from './recorded.ts';
+import { type RecordItem, isPriceChange } from './record.ts';
 
 /*
- * The exported form of the journal, which `decisions export` and `journal export` write: JSON Lines, with an
- * entry or a change of the prices on each line. An end line says up to when the export is complete.
+ * The journal as JSON: a line for each entry. Exports (`decisions export`, `journal export`) also have changes
+ * of the prices, and an end line that says up to when the export is complete. In archives, the detail is the
+ * text of the store, and each line has the hash of the line before: see src/archive/line.ts.
  */
 
 // ---- writing ----
 
-/** An entry with its members in the order of exports and archives. Amounts are decimal text. */
+/** An entry with its members in the order of exports and archives. It begins with id, source and time. */
 export function entryJson(entry: JournalEntry) {
   const { id, source, atMs, type, subject, verdict, code, revision, of, claims, detail } = entry;
   const results = claims.map(resultToJson);
   return { id, source, atMs, type, subject, verdict, code, revision, of, claims: results, detail };
 }
 
-/** The line of an entry. It begins with id, source and time, so that these can be read without the rest. */
-export const exportedEntry = <E extends { readonly detail: string }>(entry: E) => ({
-  ...entry,
+/** The line of an entry in an export, with the detail as JSON. */
+export const exportedEntry = (entry: JournalEntry) => ({
+  ...entryJson(entry),
   detail: jsonOrText(entry.detail),
 });
 
 /** In place of a source: changes of prices belong to none. */
 export const PRICES = '';
 
-export function exportedItem(item: JournalEntry | PriceHistoryEntry): object {
-  if (!isPriceChange(item)) return exportedEntry(entryJson(item));
+export function exportedItem(item: RecordItem): object {
+  if (!isPriceChange(item)) return exportedEntry(item);
   const { version, atMs, set, remove, by } = item;
   const prices = set.map(({ asset, price, asOfMs }) => ({
     asset,
@@ -107,18 +108,26 @@ export function createOrderCheck(): (line: LineOrder) => boolean {
 
 // ---- reading ----
 
-const entryShape = z.object({
-  id: z.string(),
+/** A number, or two numbers with a dash between. */
+export const entryId = z.string().regex(/^\d{1,16}(?:-\d{1,16})?$/);
+
+/** An entry in an export or an archive. */
+export const entryShape = z.object({
+  id: entryId,
   source: z.string(),
-  atMs: z.int(),
+  atMs: z.int().nonnegative(),
   type: z.enum(JOURNAL_TYPES),
   subject: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE', '']),
   code: z.string(),
+  revision: z.string(),
   of: z.string(),
-  claims: z.unknown(),
-  detail: z.unknown(),
-});
+  claims: claimResults(amountText),
+  detail: z
+    .unknown()
+    .refine((detail) => detail !== undefined)
+    .transform((detail) => (typeof detail === 'string' ? detail : JSON.stringify(detail))),
+}) satisfies z.ZodType<JournalEntry>;
 
 const price = z
   .object({
@@ -135,25 +144,28 @@ const pricesShape = z
   .object({
     type: z.literal('prices'),
     atMs: z.int(),
-    detail: z.object({ version: z.int(), set: z.array(price), remove: z.array(z.string()) }),
+    detail: z.object({
+      version: z.int(),
+      set: z.array(price),
+      remove: z.array(z.string()),
+      by: z.string(),
+    }),
   })
-  .transform(({ type, atMs, detail }): RecordedPrices => ({ type, atMs, ...detail }));
+  .transform(({ atMs, detail }): PriceHistoryEntry => ({ atMs, ...detail }));
 
 const typeShape = z.object({ type: z.unknown() });
 
 /** The item or the end of a line, or a sentence that says what is wrong with it. */
 export function readExported(text: string): RecordItem | ExportEnd | string {
-  let split: SplitProposal;
+  let written: unknown;
   try {
-    split = splitProposal(text);
+    written = JSON.parse(text);
   } catch (thrown) {
     return messageOf(thrown);
   }
-  const { rest: written, proposal, prices } = split;
   if (isExportEnd(text)) return readAs(endShape, written);
-  if (typeShape.safeParse(written).data?.type === 'prices') return readAs(pricesShape, written);
-  const entry = readAs(entryShape, written);
-  return typeof entry === 'string' ? entry : { ...entry, proposal, prices };
+  const isPrices = typeShape.safeParse(written).data?.type === 'prices';
+  return readAs<RecordItem>(isPrices ? pricesShape : entryShape, written);
 }
 
 function readAs<T>(shape: z.ZodType<T>, written: unknown): T | string {

@@ -1,44 +1,33 @@
 import { z } from 'zod';
-import { type Callback, KINDS, type Kind, type Verdict } from '../callback/callback.ts';
+import { type Callback, type Kind, kindOfSubject } from '../callback/callback.ts';
 import { parseRecorded } from '../callback/kinds.ts';
-import { type ClaimResult, claimResults } from '../claims/claims.ts';
-import { amountText } from '../claims/kind.ts';
-import { CountersignError } from '../errors.ts';
-import { proposalFromJson } from '../policy/proposal.ts';
-import { explain } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
-import type { JournalType, PriceHistoryEntry } from '../store/store.ts';
+import { isKeptDecision, keptText, readKept } from '../store/kept-decision.ts';
+import type { JournalEntry } from '../store/store.ts';
+import { jsonOrText } from '../values/text.ts';
 
-/** An item of a record. Items are in order of time, price changes before the entries of their millisecond. */
-export type RecordItem = RecordedEntry | RecordedPrices;
+/*
+ * What the detail of an entry says. An entry has the same members wherever it is read from: a store, an export,
+ * an archive. Its detail is text: that of a kept decision (see kept-decision.ts), or JSON, with the proposal of
+ * a decision that was explained.
+ */
 
-/** An entry of the journal, with its detail as JSON. */
-export interface RecordedEntry {
-  readonly id: string;
-  readonly source: string;
-  readonly atMs: number;
-  readonly type: JournalType;
-  readonly subject: string;
-  readonly verdict: Verdict | '';
-  readonly code: string;
-  /** The entry of the decision that is repeated; empty if none is. */
-  readonly of: string;
-  readonly claims: unknown;
-  /** Without the proposal, which is most of the text and is read only on demand. */
-  readonly detail: unknown;
-  readonly proposal: () => unknown;
-  /** The version of the prices at the decision. 0 if the decision did not use prices. */
-  readonly prices: number;
+const details = new WeakMap<object, unknown>();
+
+/** The value of an entry's detail; the text itself if it can't be read. It is read once. */
+export function detailOf(entry: Pick<JournalEntry, 'detail'>): unknown {
+  if (details.has(entry)) return details.get(entry);
+  const kept = isKeptDecision(entry.detail) ? readKept(entry.detail) : undefined;
+  const detail = kept ?? jsonOrText(entry.detail);
+  details.set(entry, detail);
+  return detail;
 }
 
-export interface RecordedPrices extends Pick<PriceHistoryEntry, 'version' | 'atMs' | 'set' | 'remove'> {
-  readonly type: 'prices';
-}
+// ---- the callback ----
 
 const answer = z.object({ verdict: z.enum(['yes', 'no', 'failed']), because: z.string() });
 
-const callbackDetail = z.object({
-  kind: z.enum(KINDS),
+const callbackShape = z.object({
   scheme: z.string().optional(),
   body: z.string(),
   plaintext: z.string().optional(),
@@ -46,7 +35,14 @@ const callbackDetail = z.object({
   group: z.string().optional(),
 });
 
-/** A recorded callback, parsed again from its body. */
+/** The text of a recorded callback: the body, or its plaintext if it was in an envelope. */
+export interface RecordedText {
+  readonly kind: Kind;
+  readonly scheme: string | undefined;
+  readonly body: string;
+}
+
+/** A recorded callback, parsed again from its text. */
 export interface RecordedCallback {
   readonly callback: Callback;
   readonly scheme: string | undefined;
@@ -56,158 +52,73 @@ export interface RecordedCallback {
   readonly answers: ReadonlyMap<string, PluginAnswer>;
 }
 
-/** The text of a recorded callback: the body, or its plaintext if it was in an envelope. */
-export interface RecordedText {
-  readonly kind: Kind;
-  readonly scheme: string | undefined;
-  readonly body: string;
-}
-
 /** The text of an entry's callback, or a sentence that says why it can't be read. */
-export function recordedText({ detail }: Pick<RecordedEntry, 'detail'>): RecordedText | string {
-  const read = readDetail(detail);
-  if (typeof read === 'string') return read;
-  const { kind, scheme, body, plaintext } = read;
-  return { kind, scheme, body: plaintext ?? body };
-}
-
-function readDetail(detail: unknown): z.output<typeof callbackDetail> | string {
-  const read = callbackDetail.safeParse(detail);
-  if (read.success) return read.data;
-  const member = read.error.issues[0]?.path.join('.') || 'all of it';
-  return `its detail can't be read: ${member} has a wrong form`;
+export function recordedText(entry: Pick<JournalEntry, 'subject' | 'detail'>): RecordedText | string {
+  const read = readCallback(entry);
+  return typeof read === 'string' ? read : { kind: read.kind, scheme: read.scheme, body: read.text };
 }
 
 /**
  * The callback of an entry, decoded and parsed as when it arrived, or a sentence that says why it can't be
  * read.
  */
-export function recordedCallback({
-  source,
-  detail,
-}: Pick<RecordedEntry, 'source' | 'detail'>): RecordedCallback | string {
-  const read = readDetail(detail);
+export function recordedCallback(
+  entry: Pick<JournalEntry, 'source' | 'subject' | 'detail'>,
+): RecordedCallback | string {
+  const read = readCallback(entry);
   if (typeof read === 'string') return read;
-  const { kind, scheme, body, plaintext, answers = {}, group } = read;
-  const callback = parseRecorded(kind, source, plaintext ?? body);
+  const { kind, scheme, text, answers = {}, group } = read;
+  const callback = parseRecorded(kind, entry.source, text);
   if (typeof callback === 'string') return callback;
   return { callback, scheme, group, answers: new Map(Object.entries(answers)) };
 }
 
+function readCallback(entry: Pick<JournalEntry, 'subject' | 'detail'>) {
+  const kind = kindOfSubject(entry.subject);
+  if (kind === undefined) return 'its subject has no kind';
+  const { data, error } = callbackShape.safeParse(detailOf(entry));
+  if (data !== undefined) return { ...data, kind, text: data.plaintext ?? data.body };
+  const member = error.issues[0]?.path.join('.') || 'all of it';
+  return `its detail can't be read: ${member} has a wrong form`;
+}
+
+const bodyShape = callbackShape.pick({ body: true, plaintext: true });
+
+/**
+ * The text of an entry's callback, also of one that could not be parsed. Undefined for an entry without a
+ * callback. Of a kept decision, nothing else is read: a search looks at many entries.
+ */
+export function bodyText(entry: Pick<JournalEntry, 'detail'>): string | undefined {
+  const kept = keptText(entry.detail);
+  if (kept !== undefined) return kept;
+  const { data } = bodyShape.safeParse(detailOf(entry));
+  return data && (data.plaintext ?? data.body);
+}
+
+const pricesShape = z.object({ proposal: z.object({ prices: z.number() }) });
+
+/** The version of the prices at an explained decision. 0 if the decision did not use prices. */
+export const pricesOf = (entry: Pick<JournalEntry, 'detail'>): number =>
+  pricesShape.safeParse(detailOf(entry)).data?.proposal.prices ?? 0;
+
+// ---- changes ----
+
 const texts = z.array(z.string());
-const listDetail = z.object({ list: z.string(), add: texts, remove: texts });
-const orderDetail = z.discriminatedUnion('change', [
-  z.object({
-    change: z.literal('expect'),
-    members: z.record(z.string(), z.string()),
-    expiresAtMs: z.number(),
-  }),
-  z.object({ change: z.literal('cancel') }),
-]);
 
-/** The change of an entry of type `list`. Undefined if it can't be read. */
-export function recordedListChange({ detail }: RecordedEntry): z.output<typeof listDetail> | undefined {
-  return listDetail.safeParse(detail).data;
-}
+/** The changes that entries of a type record. */
+export const CHANGES = {
+  list: z.object({ list: z.string(), add: texts, remove: texts }),
+  order: z.discriminatedUnion('change', [
+    z.object({
+      change: z.literal('expect'),
+      members: z.record(z.string(), z.string()),
+      expiresAtMs: z.number(),
+    }),
+    z.object({ change: z.literal('cancel') }),
+  ]),
+  lockout: z.object({ change: z.literal('lift'), lockout: z.object({ id: z.string() }) }),
+};
 
-/** The change of an entry of type `order`. Undefined if it can't be read. */
-export function recordedOrderChange({ detail }: RecordedEntry): z.output<typeof orderDetail> | undefined {
-  return orderDetail.safeParse(detail).data;
-}
-
-const liftDetail = z.object({ change: z.literal('lift'), lockout: z.object({ id: z.string() }) });
-
-/** The id of a lock-out that was lifted. Undefined for an entry that this version can't read. */
-export function recordedLift({ detail }: RecordedEntry): string | undefined {
-  return liftDetail.safeParse(detail).data?.lockout.id;
-}
-
-/** `rule` is the rule that refused, as POLICY/NAME#N, or the code if no rule did. */
-export interface Reason {
-  readonly verdict: Verdict;
-  readonly rule: string;
-  readonly because: string;
-  /** The values that the rule used. */
-  readonly values: Readonly<Record<string, string>>;
-}
-
-/**
- * Why a recorded callback got its verdict, as far as this version of the program can read the entry. Never
- * throws.
- */
-export function recordedReason(entry: RecordedEntry): Reason {
-  const { code, of } = entry;
-  const verdict = entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE';
-  const withoutProposal: Reason = { verdict, rule: code, because: code, values: {} };
-  try {
-    const proposal = proposalFromJson(entry.proposal());
-    const { deciding, because, rules } = explain(proposal, { code, of, claims: claimsOf(entry.claims) });
-    if (deciding === undefined) return { ...withoutProposal, because };
-    const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
-    const values = proposal.results[at]?.values ?? {};
-    return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
-  } catch (thrown) {
-    if (!(thrown instanceof CountersignError)) throw thrown;
-    return withoutProposal;
-  }
-}
-
-/** Amounts are bigints in the store's journal, and decimal text in an export. */
-const results = claimResults(z.union([z.bigint(), amountText]));
-
-/** The results of the claims; none if they can't be read. */
-function claimsOf(written: unknown): readonly ClaimResult[] {
-  return results.safeParse(written).data ?? [];
-}
-
-/** A detail, or a line that ends with one, without its proposal. */
-export interface SplitProposal {
-  /** Everything but the proposal, if it could be separated. */
-  readonly rest: unknown;
-  /** Reads the proposal. Undefined if there is no readable one. */
-  readonly proposal: () => unknown;
-  /** The version of the prices at the evaluation. 0 if it did not use prices. */
-  readonly prices: number;
-}
-
-const BEGINNING = ',"proposal":{';
-/** The end of a proposal that is the last member of a detail, or of a line that ends with the detail. */
-const END = /"prices":(\d{1,15}),"validFromMs":\d{1,16},"validUntilMs":\d{1,16}\}(\}{1,2})$/;
-const END_CHARACTERS = 200;
-
-/**
- * Reads JSON text without the proposal at its end, which is most of an entry and is needed only for changed
- * verdicts. JSON strings have no unescaped quotes, so `BEGINNING` never matches within a string. Throws
- * SyntaxError.
- */
-export function splitProposal(text: string): SplitProposal {
-  const at = text.indexOf(BEGINNING);
-  const end = at === -1 ? null : END.exec(text.slice(-END_CHARACTERS));
-  const [, prices = '0', closing = ''] = end ?? [];
-  const rest = end === null ? undefined : parseOrUndefined(text.slice(0, at) + closing);
-  if (rest === undefined) return parseWithProposal(text);
-  const begin = at + BEGINNING.length - 1;
-  return {
-    rest,
-    proposal: () => parseOrUndefined(text.slice(begin, text.length - closing.length)),
-    prices: Number(prices),
-  };
-}
-
-const withProposal = z.object({ proposal: z.looseObject({ prices: z.number().optional() }) });
-const holdingDetail = z.object({ detail: withProposal });
-
-function parseWithProposal(text: string): SplitProposal {
-  const rest: unknown = JSON.parse(text);
-  const proposal =
-    withProposal.safeParse(rest).data?.proposal ?? holdingDetail.safeParse(rest).data?.detail.proposal;
-  return { rest, proposal: () => proposal, prices: proposal?.prices ?? 0 };
-}
-
-function parseOrUndefined(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
+/** The change of an entry, in a shape of {@link CHANGES}. Undefined if it can't be read. */
+export const recordedChange = <T>(shape: z.ZodType<T>, entry: Pick<JournalEntry, 'detail'>): T | undefined =>
+  shape.safeParse(detailOf(entry)).data;

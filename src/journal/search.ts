@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
-import { keptText } from '../store/kept-decision.ts';
-import { mergedEntries } from '../store/record.ts';
 import type { JournalEntry, JournalQuery, JournalType, Store } from '../store/store.ts';
 import { type Amount, parseAmount } from '../values/amount.ts';
 import { addressIdentity } from '../values/address.ts';
 import { canonicalUserId } from '../values/user-id.ts';
-import { exactJsonOrText, jsonOrText } from '../values/text.ts';
+import { exactJsonOrText } from '../values/text.ts';
 import {
   START,
   type Stream,
@@ -18,6 +16,8 @@ import {
   startOf,
 } from './cursor.ts';
 import { explainJournalEntry } from './explanation.ts';
+import { mergedEntries } from './record.ts';
+import { bodyText } from './recorded.ts';
 
 /** What entries must have. A member that is left out filters nothing. */
 export interface EntryFilter {
@@ -86,7 +86,7 @@ export async function searchJournal(
   let lookedAtMs: number | undefined;
   const page = (next: string | undefined): SearchPage => ({
     entries: found,
-    members: withMembers === true ? found.map(({ detail }) => entryMembers(detail)) : [],
+    members: withMembers === true ? found.map(entryMembers) : [],
     next,
     lookedAtMs,
   });
@@ -145,17 +145,16 @@ const membersShape = z.object({
   outputs: z.unknown().optional(),
 });
 const outputsShape = z.array(z.object({ address_to: scalar, amount: scalar }));
-const bodyOf = z.object({ body: z.string(), plaintext: z.string().optional() });
 
 type Members = z.output<typeof membersShape>;
 
 /** The members of a callback's body. Undefined for an entry without a callback. */
-function membersOf(detail: string): Members | undefined {
-  const text = bodyText(detail);
+function membersOf(entry: JournalEntry): Members | undefined {
+  const text = bodyText(entry);
   return text === undefined ? undefined : membersShape.safeParse(exactJsonOrText(text)).data;
 }
 
-function entryMembers(detail: string): EntryMembers {
+function entryMembers(entry: JournalEntry): EntryMembers {
   const {
     userId = '',
     orderAmount,
@@ -163,19 +162,19 @@ function entryMembers(detail: string): EntryMembers {
     payCoinSymbol,
     symbol,
     main_chain_symbol: chain,
-  } = membersOf(detail) ?? {};
+  } = membersOf(entry) ?? {};
   return { amount: orderAmount ?? amount ?? '', asset: payCoinSymbol ?? symbol ?? chain ?? '', user: userId };
 }
 
 function matchesMembers(
-  { detail }: JournalEntry,
+  entry: JournalEntry,
   { user, address, asset, party, fromAmount, toAmount }: EntryFilter,
 ): boolean {
   // Addresses have other spellings, but not those that are numbers.
   const number = party !== undefined && /^\d+$/.test(party) ? canonicalUserId(party) : undefined;
   const id = user === undefined ? undefined : canonicalUserId(user);
-  if (![id, asset, number].every((wanted) => mayContain(detail, wanted))) return false;
-  const members = membersOf(detail);
+  if (![id, asset, number].every((wanted) => mayContain(entry.detail, wanted))) return false;
+  const members = membersOf(entry);
   if (members === undefined) return false;
   const isUser = (wanted: string): boolean =>
     members.userId !== undefined && canonicalUserId(members.userId) === canonicalUserId(wanted);
@@ -212,16 +211,6 @@ function mayContain(json: string, wanted: string | undefined): boolean {
 function outputsOf(written: unknown): z.output<typeof outputsShape> {
   const outputs = typeof written === 'string' ? exactJsonOrText(written) : written;
   return outputsShape.safeParse(outputs).data ?? [];
-}
-
-/**
- * The body of an entry's callback, or what was in its envelope. Undefined for an entry without a callback.
- */
-export function bodyText(detail: string): string | undefined {
-  const text = keptText(detail);
-  if (text !== undefined) return text;
-  const { data } = bodyOf.safeParse(jsonOrText(detail));
-  return data && (data.plaintext ?? data.body);
 }
 
 function isWithin(amount: Amount | undefined, from: Amount | undefined, to: Amount | undefined): boolean {

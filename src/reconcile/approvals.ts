@@ -1,7 +1,8 @@
 import { type Hash, createHash } from 'node:crypto';
-import { type Callback, KINDS, termsOf, txidOf } from '../callback/callback.ts';
+import { type Callback, kindOfSubject, termsOf, txidOf } from '../callback/callback.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
-import { type Entry, callbackOf } from './entries.ts';
+import type { JournalEntry } from '../store/store.ts';
+import { callbackOf } from './entries.ts';
 
 /** An entry with SUCCESS for a payment or a `sign_start`. */
 export interface Success {
@@ -76,7 +77,7 @@ export function answeredOf(
 }
 
 export interface JournalCollector {
-  add(entry: Entry): void;
+  add(entry: JournalEntry): void;
   of(source: string): SourceJournal;
   /** How many entries were used. */
   entries(): number;
@@ -109,13 +110,13 @@ export function createCollector(): JournalCollector {
     return made;
   }
 
-  function use({ hash }: Collected, entry: Entry, facts: readonly string[]): void {
+  function use({ hash }: Collected, entry: JournalEntry, facts: readonly string[]): void {
     used++;
     const { id, atMs, type, subject, verdict, code, of } = entry;
     hash.update(`${JSON.stringify([id, atMs, type, subject, verdict, code, of, ...facts])}\n`);
   }
 
-  function addSuccess(collected: Collected, entry: Entry, callback: Callback): void {
+  function addSuccess(collected: Collected, entry: JournalEntry, callback: Callback): void {
     const { question, symbol, amount } = callback;
     const terms = termsDigest(callback);
     const user = callback.kind === 'payment' ? callback.userId : terms;
@@ -129,7 +130,7 @@ export function createCollector(): JournalCollector {
     collected.subjects.set(subject, { ...base, successes: [...base.successes, success] });
   }
 
-  function addNotification(collected: Collected, entry: Entry, callback: Callback): void {
+  function addNotification(collected: Collected, entry: JournalEntry, callback: Callback): void {
     const { symbol: coin, amount } = callback;
     const [terms, txid] = [termsDigest(callback), txidOf(callback)];
     use(collected, entry, [txid, terms, coin, amountText(amount)]);
@@ -275,7 +276,7 @@ const packedNotification = (each: Notification): PackedNotification => [
 function unpacked(name: string, text: string): Approved {
   const list: Packed = JSON.parse(text);
   const [coin, amount, user, terms, successes, notifications, billed] = list;
-  const kind = KINDS.find((each) => name.startsWith(`${each}:`)) ?? 'payment';
+  const kind = kindOfSubject(name) ?? 'payment';
   return {
     id: name.slice(kind.length + 1),
     kind,

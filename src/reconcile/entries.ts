@@ -1,20 +1,10 @@
-import { z } from 'zod';
-import { type Callback, KINDS, type Kind } from '../callback/callback.ts';
-import { parseRecorded } from '../callback/kinds.ts';
+import { type Callback, subjectOf } from '../callback/callback.ts';
 import { CountersignError, usageError } from '../errors.ts';
 import { createOrderCheck, readExported } from '../journal/exported.ts';
-import { readKept } from '../store/kept-decision.ts';
-import { pagedEntries } from '../store/record.ts';
+import { isPriceChange, pagedEntries } from '../journal/record.ts';
+import { recordedCallback } from '../journal/recorded.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { readLines } from '../values/lines.ts';
-
-/** An entry of the journal. Its detail is JSON text from a store, and a JSON value from an export. */
-export interface Entry extends Pick<
-  JournalEntry,
-  'id' | 'source' | 'atMs' | 'type' | 'subject' | 'verdict' | 'code' | 'of'
-> {
-  readonly detail: unknown;
-}
 
 /** Subjects by source. */
 export type Subjects = ReadonlyMap<string, ReadonlySet<string>>;
@@ -23,13 +13,13 @@ export type Subjects = ReadonlyMap<string, ReadonlySet<string>>;
 export interface Entries {
   readonly sources: readonly string[];
   /** The entries of a period. */
-  between(fromMs: number, untilMs: number): AsyncIterable<Entry>;
+  between(fromMs: number, untilMs: number): AsyncIterable<JournalEntry>;
   /** All entries about some subjects, of any time. */
-  about(subjects: Subjects): AsyncIterable<Entry>;
+  about(subjects: Subjects): AsyncIterable<JournalEntry>;
 }
 
 export function storeEntries(store: Pick<Journal, 'entries'>, sources: readonly string[]): Entries {
-  const pages = (query: Omit<JournalQuery, 'limit'>): AsyncIterable<Entry> =>
+  const pages = (query: Omit<JournalQuery, 'limit'>): AsyncIterable<JournalEntry> =>
     pagedEntries(store, { ...query, explained: false });
   return {
     sources,
@@ -60,7 +50,7 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
     fault(line, `${because}. ${EXPORT_AGAIN}`);
 
   /** Sets in `ends` up to when the file has the entries of each source. */
-  function* all(ends: Map<string, number> = new Map()): Generator<Entry> {
+  function* all(ends: Map<string, number> = new Map()): Generator<JournalEntry> {
     const isInOrder = createOrderCheck();
     const raise = (source: string, toMs: number): void =>
       void ends.set(source, Math.max(toMs, ends.get(source) ?? 0));
@@ -73,7 +63,7 @@ export function fileEntries(path: string, sources: readonly string[], known: rea
         for (const [source, untilMs] of Object.entries(entry.untilMs)) raise(source, untilMs);
         continue;
       }
-      if (entry.type === 'prices') continue;
+      if (isPriceChange(entry)) continue;
       if (!known.includes(entry.source)) {
         throw fault(
           number,
@@ -113,46 +103,19 @@ function cutSentence(source: string, endMs: number | undefined, untilMs: number)
   );
 }
 
-// ---- the callback of an entry ----
-
-const detailShape = z.object({ body: z.string(), plaintext: z.string().optional() });
-
-/** The kind of the subject; undefined for an entry that is about no callback. */
-export function kindOf({ subject }: Pick<Entry, 'subject'>): Kind | undefined {
-  return KINDS.find((kind) => subject.startsWith(`${kind}:`));
-}
-
 /** The callback of a decision or notification, from its body. Throws STORE_CORRUPT. */
-export function callbackOf(entry: Entry): Callback {
-  const corrupt = (because: string): CountersignError =>
-    new CountersignError(
-      'STORE_CORRUPT',
-      `the journal entry ${entry.source}/${entry.id} can't be reconciled: ${because}. Restore the journal ` +
-        'from a backup or its archive, or use the version of Countersign that wrote it',
-      { source: entry.source, id: entry.id },
-    );
-  const kind = kindOf(entry);
-  if (kind === undefined) throw corrupt('its subject has no kind');
-  const text = callbackText(entry.detail);
-  if (text === undefined) throw corrupt('its detail has no body');
-  const callback = parseRecorded(kind, entry.source, text);
-  if (typeof callback === 'string') throw corrupt(callback);
-  if (`${kind}:${callback.id}` !== entry.subject) throw corrupt('its body is about another subject');
+export function callbackOf(entry: JournalEntry): Callback {
+  const recorded = recordedCallback(entry);
+  if (typeof recorded === 'string') throw corrupt(entry, recorded);
+  const { callback } = recorded;
+  if (subjectOf(callback) !== entry.subject) throw corrupt(entry, 'its body is about another subject');
   return callback;
 }
 
-/** The JSON of the callback: the body, or the content of its envelope. */
-function callbackText(detail: unknown): string | undefined {
-  const kept = typeof detail === 'string' ? readKept(detail) : undefined;
-  const { data } = kept === undefined ? detailShape.safeParse(jsonOf(detail)) : { data: kept };
-  return data?.plaintext ?? data?.body;
-}
-
-function jsonOf(detail: unknown): unknown {
-  if (typeof detail !== 'string') return detail;
-  try {
-    return JSON.parse(detail);
-  } catch {
-    return undefined;
-  }
-}
+const corrupt = ({ source, id }: JournalEntry, because: string): CountersignError =>
+  new CountersignError(
+    'STORE_CORRUPT',
+    `the journal entry ${source}/${id} can't be reconciled: ${because}. Restore the journal ` +
+      'from a backup or its archive, or use the version of Countersign that wrote it',
+    { source, id },
+  );

@@ -4,7 +4,9 @@ import { type JournalCollector, createCollector } from './approvals.ts';
 import type { Bill } from './bill.ts';
 import type { Item } from './classes.ts';
 import type { Day } from './day.ts';
-import { type Entries, type Entry, type Subjects, kindOf } from './entries.ts';
+import type { JournalEntry } from '../store/store.ts';
+import type { Entries, Subjects } from './entries.ts';
+import { kindOfSubject } from '../callback/callback.ts';
 import { reconcilePayments } from './payments.ts';
 import type { EarlierRuns, History, Refusal, SourceResult } from './source.ts';
 import { reconcileWithdrawals } from './withdrawals.ts';
@@ -94,9 +96,8 @@ async function readPeriod({ day, settleMs, entries, bills, progress }: DayParts)
 }
 
 /** A source without a bill can't have payments: they would not be reconciled. Throws USAGE. */
-function assertKind(entry: Pick<Entry, 'source' | 'subject'>, bills: DayParts['bills']): void {
-  const kind = kindOf(entry);
-  const { source, subject } = entry;
+function assertKind({ source, subject }: JournalEntry, bills: DayParts['bills']): void {
+  const kind = kindOfSubject(subject);
   if (kind === undefined || (kind === 'payment') === bills.has(source)) return;
   throw usageError(
     `the journal of ${source} has ${subject}, and the settings say that ${source} ` +

@@ -1,7 +1,9 @@
 import { createHistogram } from 'node:perf_hooks';
 import type { Verdict } from '../callback/callback.ts';
 import { CountersignError, messageOf, usageError } from '../errors.ts';
-import { type RecordItem, type RecordedEntry, recordedText } from '../journal/recorded.ts';
+import { type RecordItem, isPriceChange } from '../journal/record.ts';
+import { recordedText } from '../journal/recorded.ts';
+import type { JournalEntry } from '../store/store.ts';
 import type { Mapping } from './mapping.ts';
 import { type Resent, type SenderOf, expectSendable, resend } from './resend.ts';
 import { type Queues, createPace, createQueues } from './schedule.ts';
@@ -78,8 +80,8 @@ export async function replay(options: ReplayOptions): Promise<ReplayReport> {
   return { ...comparison.report(), stopped: notSent > 0, notSent, recordedMs, tookMs: elapsed() - startedMs };
 }
 
-const isCallback = (item: RecordItem): item is RecordedEntry =>
-  item.type === 'decision' || item.type === 'repeat' || item.type === 'notice';
+const isCallback = (item: RecordItem): item is JournalEntry =>
+  !isPriceChange(item) && (item.type === 'decision' || item.type === 'repeat' || item.type === 'notice');
 
 /** Reads the record once: counts its callbacks, and checks that each can be sent. */
 function survey(
@@ -120,7 +122,7 @@ interface Run extends ReplayOptions {
   failedInARow: number;
 }
 
-async function send(run: Run, item: RecordedEntry, line: number): Promise<void> {
+async function send(run: Run, item: JournalEntry, line: number): Promise<void> {
   const { queues, comparison, senderOf, mapping, clock, elapsed, post } = run;
   const { source, id, atMs, subject, verdict, code } = item;
   const place = { line, source, id, atMs, subject };
@@ -225,7 +227,8 @@ interface Comparison {
   report(): ComparisonReport;
 }
 
-function kindOfSkipped({ type }: RecordItem): keyof Skipped {
+function kindOfSkipped(item: RecordItem): keyof Skipped {
+  const type = isPriceChange(item) ? 'prices' : item.type;
   if (type === 'late' || type === 'refused') return type;
   return type === 'self-check' ? 'selfChecks' : 'changes';
 }

@@ -1,7 +1,6 @@
 import { shortRevision } from '../release/push.ts';
 import { columns, counted, isoTime, printable } from '../values/text.ts';
-import type { BacktestReport, ChangedCallback, UnknownCallback } from './backtest.ts';
-import type { Reason } from '../journal/recorded.ts';
+import type { BacktestReport, ChangedCallback, Reason, UnknownCallback } from './backtest.ts';
 
 /** The report as text: counts, the rules that changed verdicts, and at most `show` callbacks. */
 export function backtestText(report: BacktestReport, show: number): string {

@@ -1,15 +1,13 @@
 import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
+import type { Verdict } from '../callback/callback.ts';
+import { explainJournalEntry } from '../journal/explanation.ts';
+import { type RecordItem, isPriceChange } from '../journal/record.ts';
+import { type RecordedCallback, pricesOf, recordedCallback } from '../journal/recorded.ts';
+import type { Explanation, RuleReport } from '../policy/explain.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
-import {
-  type RecordItem,
-  type RecordedCallback,
-  type Reason,
-  type RecordedEntry,
-  recordedCallback,
-  recordedReason,
-} from '../journal/recorded.ts';
+import type { JournalEntry } from '../store/store.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
 import { inSettledOrder } from './settled-order.ts';
 import { type EvaluationContext, type Simulated, explainSimulated, simulate } from './simulate.ts';
@@ -66,6 +64,16 @@ interface CallbackReference {
   readonly subject: string;
 }
 
+/** Why a callback has a verdict. */
+export interface Reason {
+  readonly verdict: Verdict;
+  /** The rule that refused, as POLICY/NAME#N, or the code if no rule did. */
+  readonly rule: string;
+  readonly because: string;
+  /** The values that the rule used. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
 export interface ChangedCallback extends CallbackReference {
   readonly recorded: Reason;
   readonly candidate: Reason;
@@ -93,7 +101,7 @@ export async function backtest(options: BacktestOptions): Promise<BacktestReport
     let callbacks = 0;
     for await (const item of inSettledOrder(record)) {
       if (item.atMs >= untilMs) continue;
-      if (item.type === 'prices') state.addPrices(item);
+      if (isPriceChange(item)) state.addPrices(item);
       else if (item.type === 'list') state.applyList(item);
       else if (item.type === 'order') state.applyOrder(item);
       else if (item.type === 'release') state.applyRelease(item);
@@ -120,7 +128,7 @@ interface Run {
 /**
  * Decides one callback. If its verdict can't be known, it still changes the state as it did when recorded.
  */
-function decideAgain({ release, store, state, counts, groups }: Run, entry: RecordedEntry): void {
+function decideAgain({ release, store, state, counts, groups }: Run, entry: JournalEntry): void {
   // These refusals changed no state when recorded, so they must not change it now.
   if (entry.code === 'FROZEN' && entry.type === 'decision') return counts.frozen(entry);
   if (entry.code === 'SCHEME_CHANGED' || entry.code === 'RELEASED') return counts.unchanged(entry);
@@ -130,7 +138,7 @@ function decideAgain({ release, store, state, counts, groups }: Run, entry: Reco
     return counts.notKnown(entry, 'the callback whose terms it changed is not in the record');
   }
   if (entry.type === 'repeat' && !store.hasSubject(entry.source, entry.subject)) state.countOlderRepeat();
-  state.applyPrices(entry.prices, entry.atMs);
+  state.applyPrices(pricesOf(entry), entry.atMs);
   const group = read.group ?? groups.get(entry.source);
   const { context, unknown } = evaluationContextOf(release, entry, { ...read, group }, store.prices());
   const simulated = simulate({ store, release }, read.callback, context);
@@ -154,22 +162,43 @@ function missingLists(simulated: Simulated): readonly string[] {
   });
 }
 
+function recordedReason(entry: JournalEntry): Reason {
+  return reasonOf(
+    entry.verdict === 'SUCCESS' ? 'SUCCESS' : 'FAILURE',
+    entry.code,
+    explainJournalEntry(entry),
+  );
+}
+
 function candidateReason(simulated: Simulated): Reason {
-  const { verdict, code } = simulated;
-  const { deciding, because, rules } = explainSimulated(simulated);
+  const { verdict, code, proposal } = simulated;
+  const { rules, ...explanation } = explainSimulated(simulated);
+  const values = rules.map((rule, at) => ({ ...rule, values: proposal?.results[at]?.values ?? {} }));
+  return reasonOf(verdict, code, { ...explanation, rules: values });
+}
+
+function reasonOf(
+  verdict: Verdict,
+  code: string,
+  {
+    deciding,
+    because,
+    rules,
+  }: Pick<Explanation, 'deciding' | 'because'> & { readonly rules: readonly Omit<RuleReport, 'asked'>[] },
+): Reason {
   if (deciding === undefined) return { verdict, rule: code, because, values: {} };
-  const at = rules.findIndex(({ policy, rule }) => policy === deciding.policy && rule === deciding.rule);
-  const values = simulated.proposal?.results[at]?.values ?? {};
+  const rule = rules.find((each) => each.policy === deciding.policy && each.rule === deciding.rule);
+  const { values = {} } = rule ?? {};
   return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
 }
 
 /** Counts callbacks by outcome. Callbacks before the period are not counted. */
 interface BacktestCounts {
-  frozen(entry: RecordedEntry): void;
-  unchanged(entry: RecordedEntry): void;
-  notKnown(entry: RecordedEntry, because: string): void;
+  frozen(entry: JournalEntry): void;
+  unchanged(entry: JournalEntry): void;
+  notKnown(entry: JournalEntry, because: string): void;
   changed(
-    entry: RecordedEntry,
+    entry: JournalEntry,
     reasons: () => { readonly recorded: Reason; readonly candidate: Reason },
   ): void;
   report(warnings: readonly string[]): BacktestReport;
@@ -186,12 +215,12 @@ function createBacktestCounts({
   const unknown: UnknownCallback[] = [];
   let period: BacktestReport['period'];
 
-  const isReported = (entry: RecordedEntry): boolean => {
+  const isReported = (entry: JournalEntry): boolean => {
     if (entry.atMs < fromMs || entry.type === 'notice') return false;
     period = { firstMs: period?.firstMs ?? entry.atMs, lastMs: entry.atMs };
     return true;
   };
-  const referenceTo = ({ source, id, atMs, subject }: RecordedEntry) => ({ source, id, atMs, subject });
+  const referenceTo = ({ source, id, atMs, subject }: JournalEntry) => ({ source, id, atMs, subject });
 
   return {
     frozen(entry) {
@@ -240,7 +269,7 @@ const PLUGIN_VERDICTS = ['yes', 'no', 'failed'] as const;
  */
 function evaluationContextOf(
   release: Release,
-  { atMs, verdict }: RecordedEntry,
+  { atMs, verdict }: JournalEntry,
   { callback, scheme, group, answers }: RecordedCallback,
   prices: PriceTable,
 ): { readonly context: EvaluationContext; readonly unknown: string | undefined } {

@@ -1,18 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
-import { type Callback, KINDS } from '../callback/callback.ts';
-import { callbackKinds } from '../callback/kinds.ts';
 import { type Window, type WindowClaim, groupOfKey } from '../claims/window.ts';
-import { bodyText } from '../journal/search.ts';
+import { pagedEntries } from '../journal/record.ts';
+import { recordedCallback } from '../journal/recorded.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import type { PriceTable } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
-import { pagedEntries } from '../store/record.ts';
 import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
 import type { Amount } from '../values/amount.ts';
 import { addressIdentity } from '../values/address.ts';
 import { canonicalUserId } from '../values/user-id.ts';
-import { readMembers } from '../values/members.ts';
 
 /*
  * How full the limits over time are. A store knows its counters only by a digest, so those are looked up that
@@ -145,8 +142,10 @@ function isWanted({ policy, rule, by }: Found['use'], wanted: LimitsWanted): boo
 
 /** What a callback counts in under the policies in force, whatever else they say of it. */
 function countsOf({ release, prices, groupOf, nowMs }: LimitsParts, entry: JournalEntry): readonly Found[] {
-  const callback = callbackOf(entry);
-  if (callback === undefined) return [];
+  if (entry.type !== 'decision' && entry.type !== 'repeat') return [];
+  const recorded = recordedCallback(entry);
+  if (typeof recorded === 'string') return [];
+  const { callback } = recorded;
   const { source } = callback;
   const group = groupOf(source);
   const facts = { nowMs, scheme: undefined, group, prices, answers: new Map<string, never>() };
@@ -169,15 +168,6 @@ function countsOf({ release, prices, groupOf, nowMs }: LimitsParts, entry: Journ
 function membersOf(release: Release | undefined, result: Proposal['results'][number] | undefined) {
   const policy = release?.policies.find(({ name }) => name === result?.policy);
   return policy?.rules.find(({ name }) => name === result?.rule)?.compared?.members ?? [];
-}
-
-function callbackOf({ source, subject, type, detail }: JournalEntry): Callback | undefined {
-  const kind = KINDS.find((each) => subject.startsWith(`${each}:`));
-  const text = type === 'decision' || type === 'repeat' ? bodyText(detail) : undefined;
-  if (kind === undefined || text === undefined) return undefined;
-  const read = readMembers(text);
-  const parsed = read.ok ? callbackKinds[kind].parse(read.members, source, { outputs: Infinity }) : undefined;
-  return parsed?.ok === true ? parsed.callback : undefined;
 }
 
 /** Values that a rule with several counts has for each of them, in their order. */

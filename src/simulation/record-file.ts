@@ -8,7 +8,8 @@ import {
   lineBeginning,
   readExported,
 } from '../journal/exported.ts';
-import { type RecordItem, type RecordedText, recordedText } from '../journal/recorded.ts';
+import { type RecordItem, isPriceChange } from '../journal/record.ts';
+import { type RecordedText, recordedText } from '../journal/recorded.ts';
 import { type Line, type LineFault, linesOf, textOf } from '../values/lines.ts';
 
 /*
@@ -48,7 +49,7 @@ export function* readRecordLines(
       if (cursor === undefined || next === undefined) return;
       const { item, line, bytes } = next;
       if (item.atMs !== nowMs) [seen, nowMs] = [new Set(), item.atMs];
-      const name = item.type === 'prices' ? `prices ${item.version}` : `${item.source} ${item.id}`;
+      const name = isPriceChange(item) ? `prices ${item.version}` : `${item.source} ${item.id}`;
       if (!seen.has(name)) yield { item, line };
       seen.add(name);
       done += bytes;
@@ -90,7 +91,7 @@ function earlier(a: Cursor | undefined, b: Cursor): Cursor | undefined {
   if (a?.next === undefined) return b;
   const [one, other] = [a.next.item, b.next.item];
   if (one.atMs !== other.atMs) return one.atMs < other.atMs ? a : b;
-  return other.type === 'prices' && one.type !== 'prices' ? b : a;
+  return isPriceChange(other) && !isPriceChange(one) ? b : a;
 }
 
 function* readRun(file: number, path: string, run: Run): Generator<ReadItem> {
@@ -118,7 +119,7 @@ export function recordedBody(text: string): RecordedBody | undefined {
   const [first = ''] = lines;
   if (lineBeginning(first) === undefined) return undefined;
   const item = readExported(first);
-  if (lines.length > 1 || typeof item === 'string' || 'end' in item || item.type === 'prices') {
+  if (lines.length > 1 || typeof item === 'string' || 'end' in item || isPriceChange(item)) {
     const what = typeof item === 'string' ? item : `it has ${lines.length} lines`;
     throw usageError(`this is not one entry of the journal: ${what}. Give one line of an export`);
   }

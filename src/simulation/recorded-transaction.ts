@@ -6,7 +6,6 @@ import {
   movementTexts,
 } from '../policy/transaction-text.ts';
 import type { JournalEntry } from '../store/store.ts';
-import { jsonOrText } from '../values/text.ts';
 import { recordedCallback } from '../journal/recorded.ts';
 
 /** What the transaction of a journal entry does. */
@@ -24,8 +23,7 @@ export async function recordedTransaction(
   entry: JournalEntry,
   releaseOf: (revision: string) => Promise<Release | undefined>,
 ): Promise<RecordedTransaction | undefined> {
-  if (!entry.subject.startsWith('web3:')) return undefined;
-  const recorded = recordedCallback({ source: entry.source, detail: jsonOrText(entry.detail) });
+  const recorded = recordedCallback(entry);
   if (typeof recorded === 'string' || recorded.callback.kind !== 'web3') return undefined;
   const { callback } = recorded;
   const release = await releaseOf(entry.revision);

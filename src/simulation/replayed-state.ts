@@ -1,26 +1,21 @@
 import type { SimulationStore } from '../store/embedded/simulation.ts';
-import {
-  type RecordedEntry,
-  type RecordedPrices,
-  recordedLift,
-  recordedListChange,
-  recordedOrderChange,
-} from '../journal/recorded.ts';
+import { CHANGES, recordedChange } from '../journal/recorded.ts';
+import type { JournalEntry, PriceHistoryEntry } from '../store/store.ts';
 
 /** Lists, orders and prices of the private store, built again from the record. */
 export interface ReplayedState {
   /** Holds back a change of prices until the first callback that used it. */
-  addPrices(change: RecordedPrices): void;
+  addPrices(change: PriceHistoryEntry): void;
   /**
    * Applies the changes of prices up to the version of a callback, or up to its time if the version is 0.
    */
   applyPrices(version: number, atMs: number): void;
-  applyList(entry: RecordedEntry): void;
-  applyOrder(entry: RecordedEntry): void;
+  applyList(entry: JournalEntry): void;
+  applyOrder(entry: JournalEntry): void;
   /** Gives back what the candidate approved. */
-  applyRelease(entry: Pick<RecordedEntry, 'source' | 'subject' | 'atMs'>): void;
+  applyRelease(entry: Pick<JournalEntry, 'source' | 'subject' | 'atMs'>): void;
   /** Lifts a lock-out. */
-  applyLift(entry: RecordedEntry): void;
+  applyLift(entry: JournalEntry): void;
   /** Counts a repeat of a decision from before the record. */
   countOlderRepeat(): void;
   /** Counts a callback that was recorded without a group, and is decided in the group of the settings. */
@@ -57,7 +52,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
     repeats: 0,
     ungrouped: 0,
   };
-  const pending: RecordedPrices[] = [];
+  const pending: PriceHistoryEntry[] = [];
   let lastVersion = 0;
   return {
     addPrices(change) {
@@ -76,7 +71,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       if (version > lastVersion) gaps.unpriced++;
     },
     applyList(entry) {
-      const change = recordedListChange(entry);
+      const change = recordedChange(CHANGES.list, entry);
       const { source, atMs } = entry;
       if (change === undefined) {
         gaps.unreadable++;
@@ -89,7 +84,7 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       store.changeList({ source, ...change, ...WHO }, atMs);
     },
     applyOrder(entry) {
-      const change = recordedOrderChange(entry);
+      const change = recordedChange(CHANGES.order, entry);
       const { source, subject, atMs } = entry;
       if (change === undefined) gaps.unreadable++;
       else if (change.change === 'expect') {
@@ -103,9 +98,9 @@ export function createReplayedState(store: SimulationStore): ReplayedState {
       else gaps.releases++;
     },
     applyLift(entry) {
-      const id = recordedLift(entry);
-      if (id === undefined) gaps.unreadable++;
-      else store.liftLockout(entry.source, id);
+      const change = recordedChange(CHANGES.lockout, entry);
+      if (change === undefined) gaps.unreadable++;
+      else store.liftLockout(entry.source, change.lockout.id);
     },
     countOlderRepeat: () => void gaps.repeats++,
     countUngrouped: () => void gaps.ungrouped++,

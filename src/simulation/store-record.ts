@@ -1,7 +1,6 @@
-import { isPriceChange, readStoreRecord } from '../store/record.ts';
+import { type RecordItem, readStoreRecord } from '../journal/record.ts';
 import type { JournalEntry, Store } from '../store/store.ts';
 import { isoTime } from '../values/text.ts';
-import { type RecordItem, type RecordedEntry, splitProposal } from '../journal/recorded.ts';
 
 /** What a record is read from. */
 export type RecordStore = Pick<Store, 'entries' | 'lists' | 'listEntries' | 'priceHistory'>;
@@ -14,23 +13,7 @@ export async function* storeRecord(
   warnings: string[],
 ): AsyncGenerator<RecordItem> {
   for (const source of sources) yield* listsBefore(store, source, warnings);
-  for await (const item of readStoreRecord(store, {
-    sources: sources.map((source) => ({ source })),
-    untilMs,
-  })) {
-    yield isPriceChange(item) ? { ...item, type: 'prices' } : recordedEntry(item);
-  }
-}
-
-const NO_PROPOSAL = { proposal: () => undefined, prices: 0 };
-
-function recordedEntry({ detail: text, ...entry }: JournalEntry): RecordedEntry {
-  try {
-    const { rest: detail, proposal, prices } = splitProposal(text);
-    return { ...entry, detail, proposal, prices };
-  } catch {
-    return { ...entry, ...NO_PROPOSAL, detail: text };
-  }
+  yield* readStoreRecord(store, { sources: sources.map((source) => ({ source })), untilMs });
 }
 
 /**
@@ -40,7 +23,7 @@ async function* listsBefore(
   store: RecordStore,
   source: string,
   warnings: string[],
-): AsyncGenerator<RecordedEntry> {
+): AsyncGenerator<JournalEntry> {
   const [first] = await store.entries({ source, limit: 1 });
   if (first === undefined) return;
   for (const { list, changedAtMs } of await store.lists(source)) {
@@ -62,7 +45,7 @@ async function* listsBefore(
   }
 }
 
-function listEntry(source: string, list: string, add: readonly string[], atMs: number): RecordedEntry {
-  const empty = { id: '', subject: '', verdict: '', code: '', of: '', claims: [], ...NO_PROPOSAL } as const;
-  return { ...empty, source, atMs, type: 'list', detail: { list, add, remove: [] } };
+function listEntry(source: string, list: string, add: readonly string[], atMs: number): JournalEntry {
+  const empty = { id: '', subject: '', verdict: '', code: '', revision: '', of: '', claims: [] } as const;
+  return { ...empty, source, atMs, type: 'list', detail: JSON.stringify({ list, add, remove: [] }) };
 }

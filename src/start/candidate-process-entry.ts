@@ -10,7 +10,7 @@ import { invalidPolicies } from '../release/files.ts';
 import { unmatchedText } from '../release/lists.ts';
 import { backtest, countsByGroup } from '../simulation/backtest.ts';
 import { backtestText } from '../simulation/backtest-text.ts';
-import { type RecordItem } from '../journal/recorded.ts';
+import type { RecordItem } from '../journal/record.ts';
 import { storeRecord } from '../simulation/store-record.ts';
 import { loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/schema.ts';

@@ -316,7 +316,7 @@ describe('a call that is wrong', () => {
     [
       'an approval without a body',
       exported({ atMs: Date.UTC(2025, 5, 10), type: 'decision', subject: 'payment:1', verdict: 'SUCCESS' }),
-      /shop\/1 can't be reconciled: its detail has no body/,
+      /shop\/1 can't be reconciled: its detail can't be read: body has a wrong form/,
     ],
   ])('with %s in --decisions', async (_what, text, message) => {
     const file = world.write('decisions.jsonl', text);

@@ -4,7 +4,8 @@ import type { Bill } from '../../src/reconcile/bill.ts';
 import { CLASSES, type Item } from '../../src/reconcile/classes.ts';
 import { csvLine, readCsvLine } from '../../src/values/csv.ts';
 import { readDay } from '../../src/reconcile/day.ts';
-import type { Entries, Entry } from '../../src/reconcile/entries.ts';
+import type { Entries } from '../../src/reconcile/entries.ts';
+import type { JournalEntry } from '../../src/store/store.ts';
 import { reconcileDay } from '../../src/reconcile/reconcile-day.ts';
 import { createSummarizer } from '../../src/reconcile/summary.ts';
 import { DAY, NOON_MS, type Paid, type Row, billed, paymentBody } from './world.ts';
@@ -12,10 +13,17 @@ import { DAY, NOON_MS, type Paid, type Row, billed, paymentBody } from './world.
 const day = readDay(DAY, 'Asia/Shanghai');
 
 function entriesOf(payments: readonly Paid[]): Entries {
-  const entries = payments.map((paid, index): Entry => {
+  const entries = payments.map((paid, index): JournalEntry => {
     const subject = `payment:${paid.id}`;
-    const detail = { body: paymentBody(paid) };
-    const approval = { type: 'decision', verdict: 'SUCCESS', code: 'APPROVED', of: '' } as const;
+    const detail = JSON.stringify({ body: paymentBody(paid) });
+    const approval = {
+      type: 'decision',
+      verdict: 'SUCCESS',
+      code: 'APPROVED',
+      of: '',
+      revision: '',
+      claims: [],
+    } as const;
     return {
       id: String(index + 1),
       source: 'shop',

@@ -4,7 +4,8 @@ import { CountersignError } from '../../src/errors.ts';
 import { createMapping } from '../../src/replay/mapping.ts';
 import { type ReplayOptions, type ReplayReport, replay } from '../../src/replay/replay.ts';
 import type { Resent, SenderOf } from '../../src/replay/resend.ts';
-import type { RecordItem, RecordedEntry } from '../../src/journal/recorded.ts';
+import type { RecordItem } from '../../src/journal/record.ts';
+import type { JournalEntry } from '../../src/store/store.ts';
 
 const senderOf: SenderOf = (source) => {
   if (source !== 'vault') throw new CountersignError('USAGE', `there is no ${source}`);
@@ -13,7 +14,7 @@ const senderOf: SenderOf = (source) => {
 
 let ids = 0;
 /** An entry about a withdrawal; what is asked in its body is its subject and a number of its own. */
-function entry(subject: string, over: Partial<RecordedEntry> = {}): RecordedEntry {
+function entry(subject: string, over: Partial<JournalEntry> = {}): JournalEntry {
   const id = String(++ids);
   const body = JSON.stringify({ request_id: subject, id });
   return {
@@ -26,9 +27,8 @@ function entry(subject: string, over: Partial<RecordedEntry> = {}): RecordedEntr
     code: 'APPROVED',
     of: '',
     claims: [],
-    detail: { kind: 'transfer', body },
-    proposal: () => undefined,
-    prices: 0,
+    revision: '',
+    detail: JSON.stringify({ body }),
     ...over,
   };
 }
@@ -65,7 +65,7 @@ describe('a replay', () => {
         entry('', { type: 'self-check' }),
         entry('', { type: 'list', verdict: '' }),
         entry('a', { type: 'order', verdict: '' }),
-        { type: 'prices', version: 1, atMs: 1, set: [], remove: [] },
+        { version: 1, atMs: 1, set: [], remove: [], by: 'feed' },
         entry('a', { type: 'repeat' }),
         entry('a', { type: 'notice', code: 'NOTED' }),
       ],
@@ -140,7 +140,7 @@ describe('a replay', () => {
   });
 
   it('counts what can’t be read as failed, and goes on', async () => {
-    const items = Array.from({ length: 30 }, () => entry('a', { detail: { kind: 'transfer' } }));
+    const items = Array.from({ length: 30 }, () => entry('a', { detail: '{}' }));
     const report = await replayed([...items, entry('a', { verdict: '' }), entry('b')], yes, { show: 2 });
     expect(report).toMatchObject({ callbacks: 32, failed: 31, same: 1, notSent: 0 });
     expect(report.failures).toHaveLength(2);

@@ -70,13 +70,8 @@ describe('a payment that is sent again', () => {
 
   it('is rebuilt from what an envelope held', () => {
     const plaintext = '{"appOrderId":"A-1","orderAmount":"7"}';
-    const detail = {
-      kind: 'payment',
-      scheme: 'md5',
-      body: '{"app_id":"live","data":"","sign":""}',
-      plaintext,
-    };
-    const recorded = recordedText({ detail });
+    const detail = { scheme: 'md5', body: '{"app_id":"live","data":"","sign":""}', plaintext };
+    const recorded = recordedText({ subject: 'payment:A-1', detail: JSON.stringify(detail) });
     if (typeof recorded === 'string') throw new Error(recorded);
     expect(unsigned(again(recorded).body)).toBe('{"appOrderId":"A-1","orderAmount":"7","appKey":"staging"}');
   });
@@ -135,11 +130,11 @@ describe('a co-signer’s callback that is sent again', () => {
 
 describe('what can’t be sent again', () => {
   it.each([
-    ['no detail', undefined],
-    ['no body', { kind: 'payment', scheme: 'md5' }],
-    ['another kind', { kind: 'refund', body: '{}' }],
-  ])('is told by its entry: %s', (_, detail) => {
-    expect(recordedText({ detail })).toContain("its detail can't be read");
+    ['no detail', 'payment:1', '', "its detail can't be read"],
+    ['no body', 'payment:1', '{"scheme":"md5"}', "its detail can't be read: body"],
+    ['another kind', 'refund:1', '{"body":"{}"}', 'its subject has no kind'],
+  ])('is told by its entry: %s', (_, subject, detail, said) => {
+    expect(recordedText({ subject, detail })).toContain(said);
   });
 
   it('is a body that the decoder would refuse', () => {

@@ -148,7 +148,7 @@ describe('a backtest', () => {
     made.add({
       ...frozen,
       subject: 'payment:1',
-      detail: { kind: 'payment', body: JSON.stringify(body) },
+      detail: JSON.stringify({ body: JSON.stringify(body) }),
       atMs: 0,
     });
     pay(made, '2', '1000', 1);
@@ -288,17 +288,17 @@ describe('what a backtest can not know', () => {
   });
 
   it.each([
-    ['a body that is no JSON', { kind: 'payment', body: '{' }],
-    ['a body of another kind', { kind: 'web3', body: '{"appOrderId":"1"}' }],
-    ['a kind that there is not', { kind: 'refund', body: '{}' }],
-    ['no body', { kind: 'payment' }],
-    ['a detail that is no JSON', 'torn'],
-  ])('is %s', async (_, detail) => {
+    ['a body that is no JSON', 'payment:1', '{"body":"{"}', /body can.t be read/],
+    ['a body of another kind', 'web3:1', '{"body":"{\\"appOrderId\\":\\"1\\"}"}', /body can.t be read/],
+    ['a kind that there is not', 'refund:1', '{"body":"{}"}', /subject has no kind/],
+    ['no body', 'payment:1', '{}', /detail can.t be read/],
+    ['a detail that is no JSON', 'payment:1', 'torn', /detail can.t be read/],
+  ])('is %s', async (_, subject, detail, said) => {
     const made = recorder(policy(LIMIT));
-    made.add({ type: 'decision', verdict: 'SUCCESS', code: 'APPROVED', detail, atMs: 0 });
+    made.add({ type: 'decision', verdict: 'SUCCESS', code: 'APPROVED', subject, detail, atMs: 0 });
     const report = await run(made, policy(LIMIT));
     expect(report).toMatchObject({ callbacks: 1, notKnown: 1 });
-    expect(report.unknown[0]?.because).toMatch(/can.t be read/);
+    expect(report.unknown[0]?.because).toMatch(said);
   });
 
   it('is told: a list of which the record knows nothing', async () => {
@@ -312,7 +312,7 @@ describe('what a backtest can not know', () => {
   it('is told: a list that is older than the record', async () => {
     const listed = policy('deny-list: { of: userId, list: blocked }');
     const made = recorder(listed);
-    made.add({ type: 'list', detail: { list: 'blocked', add: [], remove: ['1'] }, atMs: 0 });
+    made.add({ type: 'list', detail: JSON.stringify({ list: 'blocked', add: [], remove: ['1'] }), atMs: 0 });
     pay(made, '1', '1', 1);
     const report = await run(made, listed);
     expect(report.warnings).toEqual([expect.stringContaining('shop/blocked is older than the record')]);
@@ -328,9 +328,10 @@ describe('what a backtest can not know', () => {
 
   it('is told: prices that are not in the record, changes that can not be read, orders from before', async () => {
     const made = recorder(policy(LIMIT));
-    pay(made, '1', '1', 0, { over: { prices: 3 } });
-    made.add({ type: 'list', detail: {}, atMs: 1 });
-    made.add({ type: 'order', subject: 'payment:9', detail: { change: 'cancel' }, atMs: 1 });
+    const { detail } = pay(recorder(policy(LIMIT)), '1', '1');
+    pay(made, '1', '1', 0, { over: { detail: detail.replace('"prices":0', '"prices":3') } });
+    made.add({ type: 'list', detail: '{}', atMs: 1 });
+    made.add({ type: 'order', subject: 'payment:9', detail: '{"change":"cancel"}', atMs: 1 });
     expect((await run(made, policy(LIMIT))).warnings).toHaveLength(3);
   });
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { mergedEntries } from '../../src/store/record.ts';
+import { mergedEntries } from '../../src/journal/record.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { type Place, placeIn } from '../cli/terminal.ts';
 import { type StoreHost, describeOnBothStores } from '../scenarios/on-both-stores.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { mergedEntries } from '../../src/store/record.ts';
+import { mergedEntries } from '../../src/journal/record.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 import { placeIn } from '../cli/terminal.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { readRecordFile } from '../../src/simulation/record-file.ts';
-import { type RecordItem, splitProposal } from '../../src/journal/recorded.ts';
+import { type RecordItem, isPriceChange } from '../../src/journal/record.ts';
 
 function fileOf(content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));
@@ -35,11 +35,16 @@ const prices = (version: number, atMs: number): string =>
     source: '',
     atMs,
     type: 'prices',
-    detail: { version, set: [{ asset: 'BTC', price: '1.5', asOf: '2026-03-02T10:00:00.000Z' }], remove: [] },
+    detail: {
+      version,
+      set: [{ asset: 'BTC', price: '1.5', asOf: '2026-03-02T10:00:00.000Z' }],
+      remove: [],
+      by: 'feed',
+    },
   });
 
 const nameOf = (item: RecordItem): string =>
-  item.type === 'prices' ? `v${item.version}` : `${item.source}/${item.id}`;
+  isPriceChange(item) ? `v${item.version}` : `${item.source}/${item.id}`;
 const read = (content: string): readonly string[] => [...readRecordFile(fileOf(content))].map(nameOf);
 const lines = (...texts: readonly string[]): string => texts.map((text) => `${text}\n`).join('');
 
@@ -69,11 +74,11 @@ describe('a file of a record', () => {
     expect(read(content)).toEqual(['v1', 'v2', 'shop/1', 'shop/2']);
     const [first] = readRecordFile(fileOf(prices(1, 9)));
     expect(first).toEqual({
-      type: 'prices',
       version: 1,
       atMs: 9,
       set: [{ asset: 'BTC', price: 15n * 10n ** 35n, asOfMs: Date.UTC(2026, 2, 2, 10) }],
       remove: [],
+      by: 'feed',
     });
   });
 
@@ -151,39 +156,5 @@ describe('a file of a record', () => {
   it('that is not there, or is no file, is refused', () => {
     expect(faultOf('/nowhere/record.jsonl')).toMatchObject({ code: 'USAGE' });
     expect(faultOf(tmpdir())).toMatchObject({ code: 'USAGE' });
-  });
-});
-
-describe('a proposal at the end of an entry', () => {
-  const proposal = { claims: [], prices: 7, validFromMs: 0, validUntilMs: 9 };
-
-  it.each([
-    ['of a detail', { body: '{}', proposal }, { body: '{}' }],
-    ['of a line', { id: '1', detail: { body: '{}', proposal } }, { id: '1', detail: { body: '{}' } }],
-  ])('%s is set apart, and read when asked for', (_, written, rest) => {
-    const split = splitProposal(JSON.stringify(written));
-    expect(split).toMatchObject({ rest, prices: 7 });
-    expect(split.proposal()).toEqual(proposal);
-  });
-
-  it.each<[string, object, number]>([
-    ['does not end the text', { proposal, body: '{}' }, 7],
-    ['comes first', { proposal }, 7],
-    ['has members in another order', { body: '{}', proposal: { validUntilMs: 9, prices: 7 } }, 7],
-    ['is none', { body: '{}' }, 0],
-    ['is only spoken of', { body: ',"proposal":{"prices":3,"validFromMs":0,"validUntilMs":1}}' }, 0],
-    ['has no prices', { body: '{}', proposal: {} }, 0],
-  ])('that %s is read all the same', (_, written, version) => {
-    const split = splitProposal(JSON.stringify(written));
-    expect(split.prices).toBe(version);
-    expect(split.rest).toEqual(written);
-    expect(split.proposal()).toEqual('proposal' in written ? written.proposal : undefined);
-  });
-
-  it('in a text that is no JSON is none', () => {
-    expect(() =>
-      splitProposal('{"body":"{}","proposal":{"prices":7,"validFromMs":0,"validUntilMs":9}'),
-    ).toThrow(SyntaxError);
-    expect(() => splitProposal('torn')).toThrow(SyntaxError);
   });
 });

@@ -3,10 +3,10 @@ import { subjectOf } from '../../src/callback/callback.ts';
 import { proposalToJson } from '../../src/policy/proposal.ts';
 import type { PluginAnswer } from '../../src/policy/facts.ts';
 import type { Release } from '../../src/policy/release.ts';
-import type { RecordItem, RecordedEntry } from '../../src/journal/recorded.ts';
+import type { RecordItem } from '../../src/journal/record.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
 import { type SimulationStore, openSimulationStore } from '../../src/store/embedded/simulation.ts';
-import type { JournalType } from '../../src/store/store.ts';
+import type { JournalEntry, JournalType } from '../../src/store/store.ts';
 
 export const START_MS = Date.UTC(2026, 2, 2, 10);
 
@@ -14,10 +14,10 @@ export const START_MS = Date.UTC(2026, 2, 2, 10);
 export interface Recorder {
   readonly items: readonly RecordItem[];
   /** A callback with its body, at so many milliseconds from the start; the entry that it left. */
-  ask(callback: Callback, body: object, atMs: number, more?: Asked): RecordedEntry;
+  ask(callback: Callback, body: object, atMs: number, more?: Asked): JournalEntry;
   list(list: string, add: readonly string[], remove: readonly string[], atMs: number): void;
   /** An entry as it is given. */
-  add(entry: Partial<RecordedEntry> & { readonly atMs: number; readonly type: JournalType }): RecordedEntry;
+  add(entry: Partial<JournalEntry> & { readonly atMs: number; readonly type: JournalType }): JournalEntry;
   prices(version: number, atMs: number, set: readonly (readonly [asset: string, price: bigint])[]): void;
   close(): void;
 }
@@ -25,7 +25,7 @@ export interface Recorder {
 interface Asked {
   readonly answers?: ReadonlyMap<string, PluginAnswer>;
   /** What was decided, whatever the release says. */
-  readonly over?: Partial<RecordedEntry>;
+  readonly over?: Partial<JournalEntry>;
 }
 
 export function createRecorder(release: Release): Recorder {
@@ -34,7 +34,7 @@ export function createRecorder(release: Release): Recorder {
   const items: RecordItem[] = [];
   let repeats = new Set<string>();
   const add: Recorder['add'] = ({ atMs, ...entry }) => {
-    const made: RecordedEntry = {
+    const made: JournalEntry = {
       id: String(items.length + 1),
       source: 'shop',
       subject: '',
@@ -42,9 +42,8 @@ export function createRecorder(release: Release): Recorder {
       code: '',
       of: '',
       claims: [],
-      detail: {},
-      proposal: () => undefined,
-      prices: 0,
+      revision: '',
+      detail: '{}',
       ...entry,
       atMs: START_MS + atMs,
     };
@@ -78,9 +77,7 @@ export function createRecorder(release: Release): Recorder {
         verdict,
         code,
         claims,
-        detail: { kind: callback.kind, body: JSON.stringify(body), ...answered },
-        proposal: () => proposal,
-        prices: simulated.proposal?.prices ?? 0,
+        detail: JSON.stringify({ body: JSON.stringify(body), ...answered, proposal }),
         ...over,
         atMs,
       });
@@ -90,12 +87,13 @@ export function createRecorder(release: Release): Recorder {
         { source: 'shop', list, add: added, remove: removed, by: 'ada', message: '' },
         START_MS + atMs,
       );
-      add({ type: 'list', detail: { list, add: added, remove: removed, by: 'ada', message: '' }, atMs });
+      const detail = JSON.stringify({ list, add: added, remove: removed, by: 'ada', message: '' });
+      add({ type: 'list', detail, atMs });
     },
     prices(version, atMs, set) {
       const changes = set.map(([asset, price]) => ({ asset, price, asOfMs: START_MS + atMs }));
       store.changePrices({ set: changes, remove: [], by: 'feed' }, START_MS + atMs);
-      items.push({ type: 'prices', version, atMs: START_MS + atMs, set: changes, remove: [] });
+      items.push({ version, atMs: START_MS + atMs, set: changes, remove: [], by: 'feed' });
     },
     close: () => store.close(),
   };

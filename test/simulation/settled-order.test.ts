@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
-import type { RecordItem, RecordedEntry } from '../../src/journal/recorded.ts';
+import type { RecordItem } from '../../src/journal/record.ts';
 import { inSettledOrder } from '../../src/simulation/settled-order.ts';
+import type { JournalEntry } from '../../src/store/store.ts';
 
-type Entry = Partial<RecordedEntry> & Pick<RecordedEntry, 'id' | 'source'>;
-const entry = (over: Entry): RecordedEntry => ({
+type Entry = Partial<JournalEntry> & Pick<JournalEntry, 'id' | 'source'>;
+const entry = (over: Entry): JournalEntry => ({
   atMs: 1,
   type: 'decision',
   subject: '',
@@ -11,14 +12,13 @@ const entry = (over: Entry): RecordedEntry => ({
   code: '',
   of: '',
   claims: [],
-  detail: {},
-  proposal: () => undefined,
-  prices: 0,
+  revision: '',
+  detail: '{}',
   ...over,
 });
-const approved = (id: string, source: string, over: Partial<RecordedEntry> = {}) =>
+const approved = (id: string, source: string, over: Partial<JournalEntry> = {}) =>
   entry({ id, source, verdict: 'SUCCESS', ...over });
-const refused = (id: string, source: string, over: Partial<RecordedEntry> = {}) =>
+const refused = (id: string, source: string, over: Partial<JournalEntry> = {}) =>
   entry({ id, source, verdict: 'FAILURE', ...over });
 
 async function orderOf(...items: readonly RecordItem[]): Promise<string> {
@@ -49,7 +49,8 @@ it.each(['list', 'order', 'release', 'lockout', 'notice'] as const)(
 );
 
 it('a callback decided with newer prices stays behind those decided with older ones', async () => {
-  const prices = { type: 'prices', version: 2, atMs: 1, set: [], remove: [] } as const;
-  const before = [refused('1', 'shop', { prices: 1 }), approved('2', 'kiosk', { prices: 1 })];
-  expect(await orderOf(prices, ...before, approved('3', 'kiosk', { prices: 2 }))).toBe('p2 2 1 3');
+  const prices = { version: 2, atMs: 1, set: [], remove: [], by: 'feed' };
+  const using = (version: number) => ({ detail: JSON.stringify({ proposal: { prices: version } }) });
+  const before = [refused('1', 'shop', using(1)), approved('2', 'kiosk', using(1))];
+  expect(await orderOf(prices, ...before, approved('3', 'kiosk', using(2)))).toBe('p2 2 1 3');
 });

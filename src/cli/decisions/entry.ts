@@ -1,5 +1,5 @@
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
-import { entryJson, exportedEntry } from '../../journal/exported.ts';
+import { exportedEntry } from '../../journal/exported.ts';
 import { wordOf } from '../../policy/explain.ts';
 import type { CallText, CallTexts, PolicyMovementTexts } from '../../policy/transaction-text.ts';
 import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
@@ -105,7 +105,7 @@ export function decisionRow(entry: JournalEntry): readonly string[] {
 /** An entry as JSON, with the explanation of {@link describeDecision}. */
 export function decisionJson(entry: JournalEntry, first?: JournalEntry) {
   const { because, deciding, rules } = explainJournalEntry(entry, first);
-  const { source, id, of, ...journalled } = exportedEntry(entryJson(entry));
+  const { source, id, of, ...journalled } = exportedEntry(entry);
   return {
     id: `${source}/${id}`,
     at: isoTime(entry.atMs),

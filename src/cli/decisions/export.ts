@@ -1,6 +1,6 @@
 import { usageError } from '../../errors.ts';
 import { PRICES, exportEnd, exportedItem } from '../../journal/exported.ts';
-import { type RecordQuery, readStoreRecord } from '../../store/record.ts';
+import { type RecordQuery, readStoreRecord } from '../../journal/record.ts';
 import type { Store } from '../../store/store.ts';
 import { printableJson } from '../../values/printable.ts';
 import type { Call, CommandRow } from '../command.ts';

@@ -11,7 +11,7 @@ import {
 } from '../../simulation/backtest.ts';
 import { backtestText } from '../../simulation/backtest-text.ts';
 import { readRecordFile } from '../../simulation/record-file.ts';
-import type { RecordItem } from '../../journal/recorded.ts';
+import { type RecordItem, isPriceChange } from '../../journal/record.ts';
 import { storeRecord } from '../../simulation/store-record.ts';
 import type { Call, CommandRow } from '../command.ts';
 import { periodOf, periodOptions } from '../period.ts';
@@ -120,7 +120,7 @@ async function recordOf(
 }
 
 function* ofSource(items: Iterable<RecordItem>, source: string): Generator<RecordItem> {
-  for (const item of items) if (item.type === 'prices' || item.source === source) yield item;
+  for (const item of items) if (isPriceChange(item) || item.source === source) yield item;
 }
 
 /** The report as JSON. */

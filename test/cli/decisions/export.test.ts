@@ -8,6 +8,7 @@ import { openStore } from '../../../src/start/store.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { createSecrets } from '../../../src/settings/secrets.ts';
 import { systemClock } from '../../../src/values/clock.ts';
+import { isPriceChange } from '../../../src/journal/record.ts';
 import { readRecordFile } from '../../../src/simulation/record-file.ts';
 import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -144,17 +145,17 @@ describe('decisions export', () => {
     const file = join(folder, 'record.jsonl');
     await run('decisions', 'export', '--to', file);
     const items = [...readRecordFile(file)];
-    expect(items.map(({ type }) => type)).toEqual(
+    expect(items.map((item) => (isPriceChange(item) ? 'prices' : item.type))).toEqual(
       told(readFileSync(file, 'utf8')).map((each) =>
         ['five', 'three', 'one'].includes(each) ? 'refused' : each,
       ),
     );
     expect(items[0]).toEqual({
-      type: 'prices',
       version: 1,
       atMs: NOW_MS - 10 * DAY_MS,
       set: [{ asset: 'BTC', price: parseAmount('97000.5'), asOfMs: NOW_MS - 11 * DAY_MS }],
       remove: [],
+      by: 'ada',
     });
   });
 

@@ -320,7 +320,10 @@ describe('journal export', () => {
     expect((await later('journal', 'archive', '--to', archive, '--older-than', '1d')).code).toBe(0);
     const { out } = await run('journal', 'export', archive);
     const file = write('record.jsonl', out);
-    expect([...readRecordFile(file)].map((item) => item.type)).toEqual(['decision', 'decision']);
+    expect([...readRecordFile(file)].map((item) => 'type' in item && item.type)).toEqual([
+      'decision',
+      'decision',
+    ]);
     const backtest = await run('policy', 'backtest', '--from-file', file, '--json');
     expect({ code: backtest.code, err: backtest.err }).toEqual({ code: 0, err: '' });
     expect(backtest.json()).toMatchObject({ callbacks: 2, unchanged: 2 });

@@ -1,12 +1,9 @@
-import type { JournalEntry, JournalQuery, PriceHistoryEntry, Store } from './store.ts';
+import type { JournalEntry, JournalQuery, PriceHistoryEntry, Store } from '../store/store.ts';
 
-/**
- * An item that a store has recorded: an entry of one source, or a change of the prices that all sources
- * share.
- */
-export type StoreItem = JournalEntry | PriceHistoryEntry;
+/** An item of a record: an entry of one source, or a change of the prices that all sources share. */
+export type RecordItem = JournalEntry | PriceHistoryEntry;
 
-export const isPriceChange = (item: StoreItem): item is PriceHistoryEntry => 'version' in item;
+export const isPriceChange = (item: RecordItem): item is PriceHistoryEntry => 'version' in item;
 
 export interface RecordQuery {
   /** Each source continues after an entry; without `after` it begins at its first. */
@@ -29,9 +26,9 @@ export interface RecordQuery {
 export function readStoreRecord(
   store: Pick<Store, 'entries' | 'priceHistory'>,
   query: RecordQuery,
-): AsyncGenerator<StoreItem> {
+): AsyncGenerator<RecordItem> {
   const entries = query.sources.map((each) => entriesOf(store, each, query));
-  return mergedByTime<StoreItem>([priceChanges(store, query), ...entries], false);
+  return mergedByTime<RecordItem>([priceChanges(store, query), ...entries], false);
 }
 
 async function* entriesOf(

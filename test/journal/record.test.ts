@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { mergedEntries, pagedEntries } from '../../src/store/record.ts';
+import { mergedEntries, pagedEntries } from '../../src/journal/record.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { place } from '../cli/terminal.ts';
