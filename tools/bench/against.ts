@@ -124,7 +124,7 @@ async function measureStart(
   const start = async (name: Side['name'], entry?: URL): Promise<Side> => {
     const stage = await createStage(sender);
     stages.push(stage);
-    return { name, subject: await startSubject(await stage.set(program), entry), rounds: [] };
+    return { name, subject: await startSubject(stage, program, entry), rounds: [] };
   };
   const sides: Side[] = [];
   try {

@@ -5,6 +5,8 @@ import { connect } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import type { Posted } from './callbacks.ts';
+import type { Program } from './programs.ts';
+import type { Stage } from './stage.ts';
 import type { SubjectParts, SubjectSays } from './subject.ts';
 
 /**
@@ -17,6 +19,8 @@ export interface Round {
   readonly cpuMicros: number;
   readonly allocatedBytes: number;
   readonly rssBytes: number;
+  /** Redis' own time for a callback. */
+  readonly redisMicros: number;
 }
 
 type Used = Omit<Extract<SubjectSays, { says: 'used' }>, 'says'>;
@@ -24,18 +28,18 @@ type Used = Omit<Extract<SubjectSays, { says: 'used' }>, 'says'>;
 /** A program under measurement: one process, or several on one store. */
 export interface Subject {
   readonly urls: readonly string[];
-  /** Of all its processes together. */
-  used(): Promise<Used>;
+  /** Of all its processes together, and of Redis. */
+  used(): Promise<Used & { readonly redisMicros: number }>;
   stop(): Promise<void>;
 }
 
 const ENTRY = new URL('subject.ts', import.meta.url);
 
-/** `entry` is `subject.ts` of the checkout that is measured. */
-export async function startSubject(parts: readonly SubjectParts[], entry = ENTRY): Promise<Subject> {
+/** Starts a program on the stage. `entry` is `subject.ts` of the checkout that is measured. */
+export async function startSubject(stage: Stage, program: Program, entry = ENTRY): Promise<Subject> {
   const processes: Process[] = [];
   // One after the other: the first makes the list.
-  for (const each of parts) processes.push(await startProcess(each, entry));
+  for (const each of await stage.set(program)) processes.push(await startProcess(each, entry));
   return {
     urls: processes.map(({ url }) => url),
     async used() {
@@ -45,6 +49,7 @@ export async function startSubject(parts: readonly SubjectParts[], entry = ENTRY
         cpuMicros: sum((used) => used.cpuMicros),
         rssBytes: sum((used) => used.rssBytes),
         allocatedBytes: sum((used) => used.allocatedBytes),
+        redisMicros: await stage.redisMicros(),
       };
     },
     async stop() {
@@ -142,6 +147,7 @@ export async function load(
     cpuMicros: (after.cpuMicros - before.cpuMicros) / callbacks.length,
     allocatedBytes: (after.allocatedBytes - before.allocatedBytes) / callbacks.length,
     rssBytes: after.rssBytes,
+    redisMicros: (after.redisMicros - before.redisMicros) / callbacks.length,
   };
 }
 

@@ -131,7 +131,7 @@ async function oneRound(
   { connections, callbacks }: { readonly connections: number; readonly callbacks: number },
 ): Promise<Round> {
   const posted = postedOf(program.sending);
-  const subject = await startSubject(await on.set(program));
+  const subject = await startSubject(on, program);
   try {
     await load(subject, posted.slice(0, WARM_UP), { connections: CONNECTIONS, answer: program.answer });
     const measured = posted.slice(WARM_UP, WARM_UP + callbacks);

@@ -13,10 +13,15 @@ export interface Stage {
   readonly redisUrl: string;
   /** An empty store with what the program is to find there, and how each of its processes is started. */
   readonly set: (program: Program) => Promise<readonly SubjectParts[]>;
+  /** Redis' own time in commands so far, in microseconds. */
+  readonly redisMicros: () => Promise<number>;
   /** Keeps what the programs have logged, to find out why an answer was wrong. Returns the file, if there is one. */
   readonly keepLog: () => string | undefined;
   readonly clear: () => Promise<void>;
 }
+
+/** What a decision or the floor sends. The time of a script has that of the commands in it. */
+const COMMANDS = /^cmdstat_(?:evalsha|fcall|set):calls=\d+,usec=(\d+)/gm;
 
 export async function createStage(sender: Sender): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
@@ -54,6 +59,12 @@ export async function createStage(sender: Sender): Promise<Stage> {
         ...parts,
         list: at === 0 ? list : undefined,
       }));
+    },
+    async redisMicros() {
+      const client = new Redis(redis.url);
+      const stats = await client.info('commandstats');
+      client.disconnect();
+      return [...stats.matchAll(COMMANDS)].reduce((sum, [, usec]) => sum + Number(usec), 0);
     },
     keepLog() {
       if (!existsSync(log)) return undefined;

@@ -46,6 +46,7 @@ export function comparedTo(
     cpuMicros: of((each) => each.cpuMicros),
     allocatedBytes: of((each) => each.allocatedBytes),
     rssBytes: of((each) => each.rssBytes),
+    redisMicros: of((each) => each.redisMicros),
     ofFirst: {
       perSecond: ratio((each) => each.perSecond),
       p50: ratio((each) => each.p50Ms),
@@ -68,7 +69,7 @@ ${marks.map(({ mark, measured, met }) => `${met ? 'met   ' : 'MISSED'} ${mark}; 
 `;
 }
 
-const HEAD = ['c', 'program', '/s', 'p50 ms', 'p99 ms', 'CPU us', 'KiB', 'RSS MiB'];
+const HEAD = ['c', 'program', '/s', 'p50 ms', 'p99 ms', 'CPU us', 'Redis us', 'KiB', 'RSS MiB'];
 
 export function table(rows: readonly Row[], compared: string): string {
   if (rows.length === 0) return '';
@@ -80,6 +81,7 @@ export function table(rows: readonly Row[], compared: string): string {
     own.p50Ms.toFixed(2),
     own.p99Ms.toFixed(2),
     own.cpuMicros.toFixed(0),
+    own.redisMicros.toFixed(0),
     (own.allocatedBytes / 2 ** 10).toFixed(0),
     (own.rssBytes / 2 ** 20).toFixed(0),
     `| ${ofFirst.perSecond.toFixed(2)}`,

@@ -52,9 +52,8 @@ try {
 
 /** Memory before the first decision, and after each step. */
 async function soak(): Promise<readonly Step[]> {
-  const subject = await startSubject(
-    await stage.set(program('soak', { policies: `${FEW_RULES}---\n${COSIGNER_RULES}` })),
-  );
+  const policies = `${FEW_RULES}---\n${COSIGNER_RULES}`;
+  const subject = await startSubject(stage, program('soak', { policies }));
   const redis = new Redis(stage.redisUrl);
   const look = async (decisions: number, perSecond: number): Promise<Step> => {
     const memory = /used_memory:(\d+)/.exec(await redis.info('memory'))?.[1];
