@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { SHOP, linesOf, refusalOf, settingsOf } from './written.ts';
+import { SHOP, refuses, settingsOf } from './written.ts';
 
 const redis = 'url: redis://redis:6379/0';
+const NAME_REDIS = 'name a Redis with replicas in store.url, or delete store.durability';
+const REPLICAS = 'write a whole number from 0 to 16, or delete the line for the default, 0';
+const TIMEOUT = 'write a whole number from 10 to 10000, or delete the line for the default, 100';
 
 describe('the durability of a store', () => {
   it('defaults to the memory of the primary', () => {
@@ -31,48 +34,25 @@ describe('the durability of a store', () => {
     expect(settingsOf(written).store.durability.replicas).toBe(0);
   });
 
-  it.each([
-    [
-      'replicas of an embedded store',
-      '{ url: "embedded:a.db", durability: { replicas: 1 } }',
-      'FILE:2:46: store.durability.replicas has no effect on an embedded store; name a Redis with replicas in store.url, or delete store.durability',
-    ],
-    [
-      'replicas of the embedded store that is the default',
-      '{ durability: { replicas: 1 } }',
-      'FILE:2:24: store.durability.replicas has no effect on an embedded store; name a Redis with replicas in store.url, or delete store.durability',
-    ],
-    [
-      'a wait as long as a command may take',
-      `{ ${redis}, durability: { replicas: 1, timeoutMs: 1000 } }`,
-      'FILE:2:37: store.durability has a timeoutMs of 1000, not below store.commandTimeoutMs, 1000; write a timeoutMs below 1000, or increase store.commandTimeoutMs',
-    ],
-    [
-      'a command that may not take as long as the wait',
-      `{ ${redis}, commandTimeoutMs: 100, durability: { replicas: 1 } }`,
-      'FILE:2:60: store.durability has a timeoutMs of 100, not below store.commandTimeoutMs, 100; write a timeoutMs below 100, or increase store.commandTimeoutMs',
-    ],
-    [
-      'fewer replicas than none',
-      `{ ${redis}, durability: { replicas: -1 } }`,
-      'FILE:2:51: store.durability.replicas has an invalid value; write a whole number from 0 to 16, or delete the line for the default, 0',
-    ],
-    [
-      'part of a replica',
-      `{ ${redis}, durability: { replicas: 1.5 } }`,
-      'FILE:2:51: store.durability.replicas has an invalid value; write a whole number from 0 to 16, or delete the line for the default, 0',
-    ],
-    [
-      'a wait without an end',
-      `{ ${redis}, durability: { replicas: 1, timeoutMs: 0 } }`,
-      'FILE:2:64: store.durability.timeoutMs has an invalid value; write a whole number from 10 to 10000, or delete the line for the default, 100',
-    ],
-    [
-      'a wait that is no number',
-      `{ ${redis}, durability: { replicas: 1, timeoutMs: long } }`,
-      'FILE:2:64: store.durability.timeoutMs has an invalid value; write a whole number from 10 to 10000, or delete the line for the default, 100',
-    ],
-  ])('is refused: %s', (_name, store, line) => {
-    expect(linesOf(refusalOf(`${SHOP}store: ${store}\n`))).toEqual([line]);
-  });
+  refuses(
+    `
+{ url: "embedded:a.db", durability: { replicas: 1 } }
+! FILE:2:46: store.durability.replicas has no effect on an embedded store; ${NAME_REDIS}
+{ durability: { replicas: 1 } }
+! FILE:2:24: store.durability.replicas has no effect on an embedded store; ${NAME_REDIS}
+{ ${redis}, durability: { replicas: 1, timeoutMs: 1000 } }
+! FILE:2:37: store.durability has a timeoutMs of 1000, not below store.commandTimeoutMs, 1000; write a timeoutMs below 1000, or increase store.commandTimeoutMs
+{ ${redis}, commandTimeoutMs: 100, durability: { replicas: 1 } }
+! FILE:2:60: store.durability has a timeoutMs of 100, not below store.commandTimeoutMs, 100; write a timeoutMs below 100, or increase store.commandTimeoutMs
+{ ${redis}, durability: { replicas: -1 } }
+! FILE:2:51: store.durability.replicas has an invalid value; ${REPLICAS}
+{ ${redis}, durability: { replicas: 1.5 } }
+! FILE:2:51: store.durability.replicas has an invalid value; ${REPLICAS}
+{ ${redis}, durability: { replicas: 1, timeoutMs: 0 } }
+! FILE:2:64: store.durability.timeoutMs has an invalid value; ${TIMEOUT}
+{ ${redis}, durability: { replicas: 1, timeoutMs: long } }
+! FILE:2:64: store.durability.timeoutMs has an invalid value; ${TIMEOUT}
+`,
+    (store) => `${SHOP}store: ${store}`,
+  );
 });

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { SHOP, fileOf, linesOf, refusalOf, settingsOf, settingsOfFile } from './written.ts';
 
+const PORT = 'write a whole number from 0 to 65535, or delete the line for the default, 8080';
+
 describe('a variable sets', () => {
   it('a number', () => {
     expect(settingsOf(SHOP, { COUNTERSIGN_PUBLIC_PORT: '8181' }).public.port).toBe(8181);
@@ -119,48 +121,30 @@ describe('file and environment read a value alike', () => {
 
 describe('a variable is refused', () => {
   it.each([
+    ['PUBLIC_PORT=x', `public.port has an invalid value; ${PORT}`],
+    ['PUBLIC_PORT=', `public.port has no value; ${PORT}`],
+    ['PUBLIC_PROT=1', 'does not name a setting; did you mean COUNTERSIGN_PUBLIC_PORT? Otherwise unset it'],
     [
-      'with what cannot be',
-      { COUNTERSIGN_PUBLIC_PORT: 'x' },
-      'variable COUNTERSIGN_PUBLIC_PORT: public.port has an invalid value; write a whole number from 0 to 65535, or delete the line for the default, 8080',
+      'SOURCES_0_APPKEY=1',
+      'does not name a setting; did you mean COUNTERSIGN_SOURCES_0_APP_KEY? Otherwise unset it',
+    ],
+    ['=1', 'does not name a setting; unset it, or see docs/settings.md for the variables'],
+    [
+      'PUBLIC_TRUSTED_PROXIES_1=10.0.0.1',
+      'public.trustedProxies[1] skips elements of a list of 0; number elements from 0; the next is 0',
     ],
     [
-      'with nothing',
-      { COUNTERSIGN_PUBLIC_PORT: '' },
-      'variable COUNTERSIGN_PUBLIC_PORT: public.port has no value; write a whole number from 0 to 65535, or delete the line for the default, 8080',
+      'PUBLIC_TLS_CERTIFICATE=c.pem',
+      'public.tls.key is missing; write { file: PATH } or { env: NAME }; settings must not contain the secret itself',
     ],
     [
-      'that names no setting',
-      { COUNTERSIGN_PUBLIC_PROT: '1' },
-      'variable COUNTERSIGN_PUBLIC_PROT: does not name a setting; did you mean COUNTERSIGN_PUBLIC_PORT? Otherwise unset it',
+      'STORE=redis://a STORE_URL=redis://b',
+      'store.url is also set by COUNTERSIGN_STORE; unset one of the two',
     ],
-    [
-      'that nearly names an element',
-      { COUNTERSIGN_SOURCES_0_APPKEY: '1' },
-      'variable COUNTERSIGN_SOURCES_0_APPKEY: does not name a setting; did you mean COUNTERSIGN_SOURCES_0_APP_KEY? Otherwise unset it',
-    ],
-    [
-      'that is like none',
-      { COUNTERSIGN_: '1' },
-      'variable COUNTERSIGN_: does not name a setting; unset it, or see docs/settings.md for the variables',
-    ],
-    [
-      'that leaves a gap',
-      { COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: '10.0.0.1' },
-      'variable COUNTERSIGN_PUBLIC_TRUSTED_PROXIES_1: public.trustedProxies[1] skips elements of a list of 0; number elements from 0; the next is 0',
-    ],
-    [
-      'that makes part of a section',
-      { COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: 'c.pem' },
-      'variable COUNTERSIGN_PUBLIC_TLS_CERTIFICATE: public.tls.key is missing; write { file: PATH } or { env: NAME }; settings must not contain the secret itself',
-    ],
-    [
-      'beside another for the same setting',
-      { COUNTERSIGN_STORE: 'redis://a', COUNTERSIGN_STORE_URL: 'redis://b' },
-      'variable COUNTERSIGN_STORE: store.url is also set by COUNTERSIGN_STORE; unset one of the two',
-    ],
-  ])('%s', (_, env, line) => {
-    expect(linesOf(refusalOf(SHOP, env as Record<string, string>))).toEqual([line]);
+  ])('%s', (written, fault) => {
+    const variables = written.split(' ').map((each) => `COUNTERSIGN_${each}`.split('='));
+    const line = `variable ${variables[0]?.[0]}: ${fault}`;
+    expect(linesOf(refusalOf(SHOP, Object.fromEntries(variables) as Record<string, string>))).toEqual([line]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { CountersignError } from '../../src/errors.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -63,4 +64,24 @@ export function linesOf({ faults }: Refusal): readonly string[] {
     ({ place, setting, problem, cure }) =>
       `${place}: ${[setting, problem].filter((part) => part !== '').join(' ')}; ${cure}`,
   );
+}
+
+/**
+ * A test of each case of a text: settings, and after `! ` each line with which they are refused. `whole` makes a
+ * file of what a case has.
+ */
+export function refuses(cases: string, whole: (written: string) => string = (written) => written): void {
+  const found = Array.from(
+    cases.matchAll(/((?:(?!! ).*\n)+?)((?:! .*\n)+)/g),
+    ([, written = '', lines = '']) => ({
+      written: written.trim(),
+      lines: lines
+        .trim()
+        .split('\n')
+        .map((line) => line.slice(2)),
+    }),
+  );
+  it.each(found)('$written', ({ written, lines }) => {
+    expect(linesOf(refusalOf(`${whole(written)}\n`))).toEqual(lines);
+  });
 }
