@@ -23,197 +23,94 @@ async function refused(call: Call): Promise<{ readonly message: string; readonly
 /** Passes parameters that the types don't allow, as a program in JavaScript can. */
 const untyped = (parameters: object): never => parameters as never;
 
+const pay =
+  (over: object): Call =>
+  (p) =>
+    p.payments.create(untyped({ ...PAYMENT, ...over }));
+const orders =
+  (over: object): Call =>
+  (p) =>
+    p.orders.list(untyped({ ...ORDERS, ...over }));
+const bill =
+  (over: object): Call =>
+  (p) =>
+    p.bill.list(untyped(over));
+const coupons =
+  (over: object): Call =>
+  (p) =>
+    p.coupons.list(untyped(over));
+const wallets =
+  (over: object): Call =>
+  (p) =>
+    p.walletAddresses.list(untyped({ walletType: 1, symbol: 'BTC', ...over }));
+
 describe('refused before anything is sent', () => {
-  it.each<[string, Call, string]>([
+  const amounts = ['0', '0.00', '-1', '1e2', '1,5', '', ' 1', '٣', '.5', '1.', `1.${'0'.repeat(37)}`];
+  it.each<[call: Call, because: string]>([
+    [pay({ userId: undefined }), 'userId is missing'],
+    [pay({ appOrderId: '' }), 'appOrderId is ""; write 1 to 128'],
+    [pay({ appOrderId: 'a 1' }), 'appOrderId is "a 1"'],
+    [pay({ appOrderId: 'a'.repeat(129) }), 'appOrderId is "aaa'],
+    [pay({ userId: 2 ** 53 }), 'userId is 9007199254740992; write'],
+    [pay({ userId: 1.5 }), 'userId is 1.5'],
+    [pay({ orderAmount: 0.1 }), 'orderAmount is 0.1; write an exact decimal above zero as a text'],
+    ...amounts.map((amount): [Call, string] => [
+      pay({ orderAmount: amount }),
+      `orderAmount is ${JSON.stringify(amount).slice(0, 30)}`,
+    ]),
+    [pay({ sign: 'x' }), '"sign" is not a parameter'],
+    [(p) => p.payments.create(untyped([])), 'the parameters are not an object'],
+    [orders({ endDate: 7 * DAY_MS + 1 }), 'longer than 7 days'],
+    [orders({ startDate: 2 }), 'endDate is before startDate'],
+    [orders({ symbol: undefined }), 'symbol is missing'],
+    [orders({ pageSize: 1001 }), 'pageSize is 1001; write a whole number from 1 to 1000'],
+    [orders({ pageSize: 0 }), 'pageSize is 0'],
+    [orders({ page: 0 }), 'page is 0; write the number of a page, from 1'],
+    [orders({ startDate: 'yesterday' }), 'startDate is "yesterday"; write milliseconds'],
+    [orders({ startDate: '2026-03-02T10:00:00' }), 'startDate is "2026-03-02T10:00:00"'],
+    [orders({ startDate: new Date(NaN) }), 'startDate is an invalid Date; write milliseconds'],
+    [orders({ startDate: new Date(-1) }), 'startDate is "1969-12-31T23:59:59.999Z"; write milliseconds'],
+    [(p) => p.accounts.listChanged({ updateTime: NOW_MS - DAY_MS - 1 }), 'is more than 24 hours ago'],
     [
-      '4.2 without a user',
-      (p) => p.payments.create(untyped({ ...PAYMENT, userId: undefined })),
-      'userId is missing',
-    ],
-    [
-      '4.2 with an empty id',
-      (p) => p.payments.create({ ...PAYMENT, appOrderId: '' }),
-      'appOrderId is ""; write 1 to 128',
-    ],
-    [
-      '4.2 with a blank in the id',
-      (p) => p.payments.create({ ...PAYMENT, appOrderId: 'a 1' }),
-      'appOrderId is "a 1"',
-    ],
-    [
-      '4.2 with a long id',
-      (p) => p.payments.create({ ...PAYMENT, appOrderId: 'a'.repeat(129) }),
-      'appOrderId is',
-    ],
-    [
-      '4.2 with a rounded user',
-      (p) => p.payments.create({ ...PAYMENT, userId: 2 ** 53 }),
-      'userId is 9007199254740992; write',
-    ],
-    ['4.2 with a fraction of a user', (p) => p.payments.create({ ...PAYMENT, userId: 1.5 }), 'userId is 1.5'],
-    [
-      '4.2 with a binary amount',
-      (p) => p.payments.create(untyped({ ...PAYMENT, orderAmount: 0.1 })),
-      'orderAmount is 0.1; write an exact decimal above zero as a text',
-    ],
-    ...['0', '0.00', '-1', '1e2', '1,5', '', ' 1', '٣', '.5', '1.', `1.${'0'.repeat(37)}`].map(
-      (orderAmount): [string, Call, string] => [
-        `4.2 with the amount ${JSON.stringify(orderAmount).slice(0, 12)}`,
-        (p) => p.payments.create({ ...PAYMENT, orderAmount }),
-        'orderAmount is',
-      ],
-    ),
-    [
-      '4.2 with a member of its own',
-      (p) => p.payments.create(untyped({ ...PAYMENT, sign: 'x' })),
-      '"sign" is not a parameter',
-    ],
-    ['4.2 without parameters', (p) => p.payments.create(untyped([])), 'the parameters are not an object'],
-    [
-      '4.3 above 7 days',
-      (p) => p.orders.list({ ...ORDERS, startDate: 0, endDate: 7 * DAY_MS + 1 }),
-      'longer than 7 days',
-    ],
-    [
-      '4.3 backwards',
-      (p) => p.orders.list({ ...ORDERS, startDate: 2, endDate: 1 }),
-      'endDate is before startDate',
-    ],
-    ['4.3 without a pair', (p) => p.orders.list(untyped({ startDate: 0, endDate: 1 })), 'symbol is missing'],
-    [
-      '4.3 with a large page',
-      (p) => p.orders.list({ ...ORDERS, pageSize: 1001 }),
-      'pageSize is 1001; write a whole number from 1 to 1000',
-    ],
-    ['4.3 with an empty page', (p) => p.orders.list({ ...ORDERS, pageSize: 0 }), 'pageSize is 0'],
-    [
-      '4.3 with page 0',
-      (p) => p.orders.list({ ...ORDERS, page: 0 }),
-      'page is 0; write the number of a page, from 1',
-    ],
-    [
-      '4.3 with a time that is none',
-      (p) => p.orders.list({ ...ORDERS, startDate: 'yesterday' }),
-      'startDate is "yesterday"; write milliseconds',
-    ],
-    [
-      '4.3 with a time without a zone',
-      (p) => p.orders.list({ ...ORDERS, startDate: '2026-03-02T10:00:00' }),
-      'startDate is',
-    ],
-    [
-      '4.4 before 24 hours ago',
-      (p) => p.accounts.listChanged({ updateTime: NOW_MS - DAY_MS - 1 }),
-      'is more than 24 hours ago',
-    ],
-    [
-      '4.3 with a Date that is none',
-      (p) => p.orders.list({ ...ORDERS, startDate: new Date(NaN) }),
-      'startDate is an invalid Date; write milliseconds',
-    ],
-    [
-      '4.3 with a Date before the epoch',
-      (p) => p.orders.list({ ...ORDERS, startDate: new Date(-1) }),
-      'startDate is "1969-12-31T23:59:59.999Z"; write milliseconds',
-    ],
-    [
-      '4.12 with a Date, whose time zone there is not known',
-      (p) => p.coupons.list(untyped({ timeStart: new Date(NOW_MS) })),
-      "write a time of the platform's time zone like 2026-03-02 10:00:00",
-    ],
-    [
-      '4.17 with a Date for a day',
-      (p) => p.bill.list(untyped({ day: new Date(NOW_MS) })),
-      'write a day like 2026-03-02',
-    ],
-    [
-      '4.5 of nobody',
       (p) => p.deposits.list(untyped({})),
       'none of openId, userId, mobileNumber, email is given; give one of them',
     ],
-    ['4.5 with a large page', (p) => p.deposits.list({ userId: 1, pageSize: 1001 }), 'pageSize is 1001'],
-    ['4.6 with a large page', (p) => p.invitations.list({ pageSize: 1001 }), 'pageSize is 1001'],
-    ['4.7 with a large page', (p) => p.brokerShares.list({ pageSize: 1001 }), 'pageSize is 1001'],
+    [(p) => p.deposits.list({ userId: 1, pageSize: 1001 }), 'pageSize is 1001'],
+    [(p) => p.invitations.list({ pageSize: 1001 }), 'pageSize is 1001'],
+    [(p) => p.brokerShares.list({ pageSize: 1001 }), 'pageSize is 1001'],
+    [wallets({ walletType: 5 }), 'walletType is 5; write one of 1, 2, 3, 4'],
+    [wallets({ uid: 'x' }), 'uid is "x"; write a whole number'],
+    [(p) => p.walletSymbols.list(untyped({})), 'walletType is missing'],
+    [(p) => p.otherTransfers.list(untyped({})), 'transactionScene is missing'],
+    [(p) => p.otherTransfers.list({ transactionScene: 's', pageSize: 1001 }), 'pageSize is 1001'],
+    [(p) => p.otcTrades.list(untyped({})), 'none of openId, userId, mobileNumber, email is given'],
+    [(p) => p.otcTrades.list({ userId: 1, pageNumber: 1001 }), 'pageNumber is 1001'],
+    [coupons({ timeStart: '2026-02-30 00:00:00' }), 'timeStart is "2026-02-30 00:00:00"'],
+    // The time zone of the platform is not known.
     [
-      '4.8 of an unknown wallet',
-      (p) => p.walletAddresses.list(untyped({ walletType: 5, symbol: 'BTC' })),
-      'walletType is 5; write one of 1, 2, 3, 4',
+      coupons({ timeStart: new Date(NOW_MS) }),
+      "write a time of the platform's time zone like 2026-03-02 10:00:00",
     ],
+    [coupons({ status: 4 }), 'status is 4; write one of 1, 2, 3'],
+    [coupons({ uid: '1, 2' }), 'uid is "1, 2"'],
+    [(p) => p.assets.search(untyped({ coinSymbols: 'BTC' })), 'none of openId, userId is given'],
+    [(p) => p.assets.search({ userId: 1, coinSymbols: [] }), 'coinSymbols is []'],
+    [(p) => p.coupons.recover(untyped({})), 'id is missing'],
+    [bill({ startDate: '2026-03-02 00:00:00' }), 'only one of startDate and endDate is given'],
     [
-      '4.8 with a user that is no number',
-      (p) => p.walletAddresses.list({ walletType: 1, symbol: 'BTC', uid: 'x' }),
-      'uid is "x"; write a whole number',
-    ],
-    ['4.9 without a wallet', (p) => p.walletSymbols.list(untyped({})), 'walletType is missing'],
-    ['4.10 without a scene', (p) => p.otherTransfers.list(untyped({})), 'transactionScene is missing'],
-    [
-      '4.10 with a large page',
-      (p) => p.otherTransfers.list({ transactionScene: 's', pageSize: 1001 }),
-      'pageSize is 1001',
-    ],
-    [
-      '4.11 of nobody',
-      (p) => p.otcTrades.list(untyped({})),
-      'none of openId, userId, mobileNumber, email is given',
-    ],
-    [
-      '4.11 with many entries',
-      (p) => p.otcTrades.list({ userId: 1, pageNumber: 1001 }),
-      'pageNumber is 1001',
-    ],
-    [
-      '4.12 with a day that is none',
-      (p) => p.coupons.list({ timeStart: '2026-02-30 00:00:00' }),
-      'timeStart is "2026-02-30 00:00:00"',
-    ],
-    [
-      '4.12 with an unknown status',
-      (p) => p.coupons.list(untyped({ status: 4 })),
-      'status is 4; write one of 1, 2, 3',
-    ],
-    ['4.12 with blanks in the list', (p) => p.coupons.list({ uid: '1, 2' }), 'uid is "1, 2"'],
-    [
-      '4.14 of nobody',
-      (p) => p.assets.search(untyped({ coinSymbols: 'BTC' })),
-      'none of openId, userId is given',
-    ],
-    ['4.14 without coins', (p) => p.assets.search({ userId: 1, coinSymbols: [] }), 'coinSymbols is []'],
-    ['4.16 without an id', (p) => p.coupons.recover(untyped({})), 'id is missing'],
-    [
-      '4.17 with half a range',
-      (p) => p.bill.list({ startDate: '2026-03-02 00:00:00' }),
-      'only one of startDate and endDate is given',
-    ],
-    [
-      '4.17 backwards',
-      (p) => p.bill.list({ startDate: '2026-03-02 00:00:01', endDate: '2026-03-02 00:00:00' }),
+      bill({ startDate: '2026-03-02 00:00:01', endDate: '2026-03-02 00:00:00' }),
       'endDate is before startDate',
     ],
-    [
-      '4.17 with a day that is none',
-      (p) => p.bill.list({ day: '2026-02-29' }),
-      'day is "2026-02-29"; write a day of the calendar',
-    ],
-    [
-      '4.17 with a large page',
-      (p) => p.bill.list({ pageSize: 2001 }),
-      'pageSize is 2001; write a whole number from 1 to 2000',
-    ],
-    [
-      '4.17 with an unknown type',
-      (p) => p.bill.list(untyped({ orderType: 2 })),
-      'orderType is 2; write one of 1, 11',
-    ],
-    ['4.19 with a large page', (p) => p.feeShares.list({ pageSize: 1001 }), 'pageSize is 1001'],
-    [
-      '4.19 with an unknown status',
-      (p) => p.feeShares.list(untyped({ billstatus: 2 })),
-      'billstatus is 2; write one of 0, 1, 3, -999',
-    ],
-    ['4.20 with a large page', (p) => p.coAgentBonuses.list({ pageSize: 1001 }), 'pageSize is 1001'],
-    ['4.20 with an unknown level', (p) => p.coAgentBonuses.list(untyped({ levelType: 3 })), 'levelType is 3'],
-    ['4.21 of nobody', (p) => p.agents.list({ uids: '' }), 'uids is ""'],
-  ])('%s', async (_, call, because) => {
+    [bill({ day: '2026-02-29' }), 'day is "2026-02-29"; write a day of the calendar'],
+    [bill({ day: new Date(NOW_MS) }), 'write a day like 2026-03-02'],
+    [bill({ pageSize: 2001 }), 'pageSize is 2001; write a whole number from 1 to 2000'],
+    [bill({ orderType: 2 }), 'orderType is 2; write one of 1, 11'],
+    [(p) => p.feeShares.list({ pageSize: 1001 }), 'pageSize is 1001'],
+    [(p) => p.feeShares.list(untyped({ billstatus: 2 })), 'billstatus is 2; write one of 0, 1, 3, -999'],
+    [(p) => p.coAgentBonuses.list({ pageSize: 1001 }), 'pageSize is 1001'],
+    [(p) => p.coAgentBonuses.list(untyped({ levelType: 3 })), 'levelType is 3'],
+    [(p) => p.agents.list({ uids: '' }), 'uids is ""'],
+  ])('%s: %s', async (call, because) => {
     expect((await refused(call)).message).toContain(because);
   });
 
@@ -255,39 +152,21 @@ describe('refused before anything is sent', () => {
 });
 
 describe('within the limits', () => {
-  it.each<[string, Call, object]>([
+  const LARGEST = `${'9'.repeat(36)}.${'9'.repeat(36)}`;
+  it.each<[call: Call, sent: object]>([
+    [orders({ endDate: 7 * DAY_MS }), { endDate: 7 * DAY_MS }],
+    [(p) => p.accounts.listChanged({ updateTime: NOW_MS - DAY_MS }), { updateTime: NOW_MS - DAY_MS }],
+    // A Date is a text or a number, as the specification has it.
     [
-      '7 days exactly',
-      (p) => p.orders.list({ ...ORDERS, startDate: 0, endDate: 7 * DAY_MS }),
-      { endDate: 7 * DAY_MS },
-    ],
-    [
-      '24 hours ago exactly',
-      (p) => p.accounts.listChanged({ updateTime: NOW_MS - DAY_MS }),
-      { updateTime: NOW_MS - DAY_MS },
-    ],
-    [
-      'a Date, as a text where the specification has one,',
       (p) => p.brokerShares.list({ ctimeStart: new Date(0), ctimeEnd: new Date(1_560_845_153_999) }),
       { ctimeStart: '0', ctimeEnd: '1560845153999' },
     ],
-    [
-      'a Date, as a number where the specification has one,',
-      (p) => p.accounts.listChanged({ updateTime: new Date(NOW_MS - 1) }),
-      { updateTime: NOW_MS - 1 },
-    ],
-    ['the largest page', (p) => p.bill.list({ pageSize: '2000' }), { pageSize: '2000' }],
-    [
-      'an amount of 36 digits on both sides',
-      (p) => p.payments.create({ ...PAYMENT, orderAmount: `${'9'.repeat(36)}.${'9'.repeat(36)}` }),
-      { orderAmount: `${'9'.repeat(36)}.${'9'.repeat(36)}` },
-    ],
-    [
-      'openId and userId, of which the platform uses openId',
-      (p) => p.deposits.list({ openId: 'o', userId: 1 }),
-      { openId: 'o', userId: '1' },
-    ],
-  ])('%s is sent as it is meant', async (_, call, sent) => {
+    [(p) => p.accounts.listChanged({ updateTime: new Date(NOW_MS - 1) }), { updateTime: NOW_MS - 1 }],
+    [bill({ pageSize: '2000' }), { pageSize: '2000' }],
+    [pay({ orderAmount: LARGEST }), { orderAmount: LARGEST }],
+    // The platform uses the first.
+    [(p) => p.deposits.list({ openId: 'o', userId: 1 }), { openId: 'o', userId: '1' }],
+  ])('%s is sent as %o', async (call, sent) => {
     const platform = await startPlatform({ data: () => 'null' });
     await call(client(platform.url)).catch(() => undefined);
     expect(platform.received.map(({ parameters }) => parameters)).toEqual([expect.objectContaining(sent)]);
