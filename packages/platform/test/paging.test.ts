@@ -3,62 +3,29 @@ import type { Platform } from '../client.ts';
 import type { PageProgress, Records, UnreadableRecord } from '../calls.ts';
 import { client, errorOf } from './client.ts';
 import { type Received, startPlatform } from './plain-platform.ts';
+import {
+  answersInTurn,
+  billed,
+  collect,
+  coupon,
+  couponsOf,
+  deposit,
+  gift,
+  idsOf,
+  order,
+  readable,
+  slice,
+} from './records.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-const coupon = (id: number) => ({
-  id,
-  sn: 's',
-  amount: '1',
-  uid: 1,
-  time: 1,
-  amountSup: '0',
-  amountUse: '0',
-  amountBack: '0',
-  status: 1,
-  coin: 'BTC',
-});
-
-/** Serves the ids in pages. `all` can change between requests. */
-function pageOf(all: readonly number[], { parameters }: Received, count: number = all.length): string {
-  const [page, size] = [Number(parameters['page']), Number(parameters['pageSize'])];
-  return JSON.stringify({ count, mapList: all.slice((page - 1) * size, page * size).map(coupon) });
-}
-
-/** The records, all of which must be readable. */
-async function* readable<R extends object>(records: Records<R | UnreadableRecord>): AsyncGenerator<R> {
-  for await (const record of records) {
-    if ('unreadable' in record) throw new Error(`unreadable: ${record.unreadable}`);
-    yield record;
-  }
-}
-
-async function collect<R extends object>(records: Records<R | UnreadableRecord>): Promise<R[]> {
-  const found: R[] = [];
-  for await (const record of readable(records)) found.push(record);
-  return found;
-}
-
-const idsOf = async (records: Records<{ readonly id: string } | UnreadableRecord>): Promise<number[]> =>
-  (await collect(records)).map(({ id }) => Number(id));
-
 const numbers = (length: number): number[] => Array.from({ length }, (_, index) => index + 1);
 
-const deposit = (id: number) => ({
-  id,
-  symbol: 'BTC',
-  uid: 1,
-  createdAt: 1,
-  amount: '1',
-  status: 1,
-  depositType: 1,
-  riskLevel: 1,
-});
 const all10 = (platform: Platform) => platform.coupons.listAll({ pageSize: 10 });
 
 describe('all pages', () => {
   it.each([0, 1, 9, 10, 11, 20, 25])('of %i records are read once each, in order', async (length) => {
-    const platform = await startPlatform({ data: (request) => pageOf(numbers(length), request) });
+    const platform = await startPlatform({ data: (request) => couponsOf(numbers(length), request) });
     const pages: PageProgress[] = [];
     const records = client(platform.url).coupons.listAll(
       { pageSize: 10 },
@@ -74,11 +41,7 @@ describe('all pages', () => {
     async (length) => {
       const platform = await startPlatform({
         data: ({ parameters: { pageNumber } }) =>
-          JSON.stringify(
-            numbers(length)
-              .slice((Number(pageNumber) - 1) * 20, Number(pageNumber) * 20)
-              .map(deposit),
-          ),
+          JSON.stringify(slice(numbers(length), pageNumber, 20).map(deposit)),
       });
       expect(await idsOf(client(platform.url).deposits.listAll({ userId: 1 }))).toEqual(numbers(length));
       expect(platform.requests()).toBe(Math.floor(length / 20) + 1);
@@ -145,10 +108,8 @@ describe('all pages', () => {
   });
 
   it('after a cursor are read to their end, if pages are shorter than was asked for', async () => {
-    const given = 3;
     const platform = await startPlatform({
-      data: ({ parameters: { page } }) =>
-        pageOf(numbers(10), { parameters: { page, pageSize: given } } as unknown as Received),
+      data: ({ parameters: { page } }) => couponsOf(numbers(10), { parameters: { page, pageSize: 3 } }),
     });
     const made = client(platform.url);
     const records = made.coupons.listAll({ pageSize: 10 });
@@ -158,20 +119,10 @@ describe('all pages', () => {
   });
 
   it('without a page size, the platform chooses it', async () => {
-    const gift = (uid: number) => ({
-      uid,
-      symbol: 'BTC',
-      ctimeStr: '2026-03-02 10:00:00',
-      amount: '1',
-      ctime: 1,
-      opUid: 1,
-    });
     const platform = await startPlatform({
       data: ({ parameters: { page } }) =>
         JSON.stringify({
-          presentRecordList: numbers(7)
-            .slice((Number(page) - 1) * 3, Number(page) * 3)
-            .map(gift),
+          presentRecordList: slice(numbers(7), page, 3).map(gift),
           persentTypeArr: [],
           count: 7,
           pageSize: 3,
@@ -187,7 +138,7 @@ describe('all pages', () => {
     let all = numbers(25);
     const platform = await startPlatform({
       data: (request) => {
-        const page = pageOf(all, request);
+        const page = couponsOf(all, request);
         all = [all.length + 1, ...all];
         return page;
       },
@@ -198,117 +149,44 @@ describe('all pages', () => {
   });
 
   it('equal records within one page are all given, as an order that is billed twice', async () => {
-    const billed = {
-      merchantUserId: 1,
-      appOrderId: 'a',
-      payCoinSymbol: 'BTC',
-      orderAmount: 1,
-      orderType: 1,
-      userId: 1,
-      createTime: 'now',
-    };
-    const platform = await startPlatform({
-      data: () => JSON.stringify({ count: 2, list: [billed, billed] }),
-    });
-    expect(await collect(client(platform.url).bill.listAll({}))).toHaveLength(2);
+    const platform = await answersInTurn(billOf('A,A', 2));
+    expect(await orderIds(platform.url)).toEqual(['A', 'A']);
   });
 
-  const billOf = (all: readonly string[], count: number) => JSON.stringify({ count, list: all.map(order) });
-  const order = (appOrderId: string) => ({
-    merchantUserId: 1,
-    appOrderId,
-    payCoinSymbol: 'BTC',
-    orderAmount: 1,
-    orderType: 1,
-    userId: 1,
-    createTime: '2026-03-02 10:00:00',
-  });
+  /** A page of the bill: `A,B` has two records. */
+  const billOf = (page: string, count: number): string =>
+    JSON.stringify({ count, list: page === '' ? [] : page.split(',').map(billed) });
   const orderIds = async (url: string): Promise<readonly string[]> =>
     (await collect(client(url).bill.listAll({ pageSize: 2 }))).map(({ appOrderId }) => appOrderId);
-  /** Answers the pages of each request in turn: `A,B` is a page. */
-  const inTurn = (...answers: readonly (readonly [page: string, count: number])[]) => {
-    let request = 0;
-    return startPlatform({
-      data() {
-        const [page, count] = answers[request++] ?? ['', 0];
-        return billOf(page === '' ? [] : page.split(','), count);
-      },
-    });
-  };
+  /** Answers these pages in turn: `A,B of 4` has two records, and states that there are four. */
+  const inTurn = (answers: string) =>
+    answersInTurn(
+      ...answers.split('; ').map((answer) => {
+        const [page = '', count] = answer.split(' of ');
+        return billOf(page, Number(count));
+      }),
+    );
 
-  it.each<[string, readonly (readonly [string, number])[], readonly string[]]>([
-    [
-      'on two pages that stay',
-      [
-        ['A,B', 4],
-        ['B,C', 4],
-        ['A,B', 4],
-      ],
-      ['A', 'B', 'B', 'C'],
-    ],
-    [
-      'alone on the last page',
-      [
-        ['A,B', 3],
-        ['B', 3],
-        ['A,B', 3],
-      ],
-      ['A', 'B', 'B'],
-    ],
-    [
-      'moved by a record that was added before them',
-      [
-        ['A,B', 4],
-        ['B,C', 5],
-        ['N,A', 5],
-        ['D', 5],
-      ],
-      ['A', 'B', 'C', 'D'],
-    ],
-    [
-      'on two pages, and one was added behind them',
-      [
-        ['A,B', 4],
-        ['B,C', 5],
-        ['A,B', 5],
-        ['D', 5],
-      ],
-      ['A', 'B', 'B', 'C', 'D'],
-    ],
+  it.each([
+    ['on two pages that stay', 'A,B of 4; B,C of 4; A,B of 4', 'A B B C'],
+    ['alone on the last page', 'A,B of 3; B of 3; A,B of 3', 'A B B'],
+    ['moved by a record that was added before them', 'A,B of 4; B,C of 5; N,A of 5; D of 5', 'A B C D'],
+    ['on two pages, and one was added behind them', 'A,B of 4; B,C of 5; A,B of 5; D of 5', 'A B B C D'],
   ])('equal records without an id are given as often as they are there: %s', async (_, answers, ids) => {
-    const platform = await inTurn(...answers);
-    expect(await orderIds(platform.url)).toEqual(ids);
-    expect(platform.requests()).toBe(answers.length);
+    const platform = await inTurn(answers);
+    expect((await orderIds(platform.url)).join(' ')).toBe(ids);
+    expect(platform.requests()).toBe(answers.split('; ').length);
   });
 
-  it.each<[string, readonly (readonly [string, number])[], string]>([
+  it.each([
     [
-      'pages that moved with an equal count',
-      [
-        ['A,B', 4],
-        ['B,C', 4],
-        ['N,A', 4],
-      ],
+      'A,B of 4; B,C of 4; N,A of 4',
       'page 2 has records of earlier pages, and page 1 has changed since it was read: records moved',
     ],
-    [
-      'more records than count',
-      [
-        ['A,B', 3],
-        ['C,D', 3],
-      ],
-      'page 2 ends at record 4, but count is 3',
-    ],
-    [
-      'the same page again',
-      [
-        ['A,B', 4],
-        ['A,B', 4],
-      ],
-      'page 2 only repeats records of earlier pages',
-    ],
-  ])('end in an error, and not with fewer records: %s', async (_, answers, because) => {
-    const platform = await inTurn(...answers);
+    ['A,B of 3; C,D of 3', 'page 2 ends at record 4, but count is 3'],
+    ['A,B of 4; A,B of 4', 'page 2 only repeats records of earlier pages'],
+  ])('end in an error, and not with fewer records: %s', async (answers, because) => {
+    const platform = await inTurn(answers);
     const error = await errorOf(orderIds(platform.url));
     expect(error).toMatchObject({ code: 'PLATFORM_ANSWER_INVALID', data: { operation: 'bill.list' } });
     expect(error.message).toContain(because);
@@ -342,17 +220,8 @@ describe('all pages', () => {
   });
 
   it('a page of 2,000 records is read with rsa-envelope too', async () => {
-    const billed = (id: number) => ({
-      merchantUserId: 1,
-      appOrderId: `order-${id}`,
-      payCoinSymbol: 'BTC',
-      orderAmount: 1,
-      orderType: 1,
-      userId: 1,
-      createTime: '2026-03-02 10:00:00',
-    });
     const platform = await startPlatform({
-      data: () => JSON.stringify({ count: 2000, list: numbers(2000).map(billed) }),
+      data: () => JSON.stringify({ count: 2000, list: numbers(2000).map((id) => billed(`order-${id}`)) }),
     });
     const records = client(platform.url, { scheme: 'rsa-envelope' }).bill.listAll({ day: '2026-03-02' });
     expect((await collect(records)).at(-1)).toMatchObject({ appOrderId: 'order-2000' });
@@ -372,27 +241,27 @@ describe('pages that lie end in an error', () => {
   it.each<[string, (request: Received) => string, string]>([
     [
       'the same page for ever',
-      (request) => pageOf(numbers(10), { ...request, parameters: { page: 1, pageSize: 10 } }, 1000),
+      (request) => couponsOf(numbers(10), { ...request, parameters: { page: 1, pageSize: 10 } }, 1000),
       'page 2 only repeats records of earlier pages',
     ],
     [
       'fewer records than count',
-      (request) => pageOf(numbers(12), request, 30),
+      (request) => couponsOf(numbers(12), request, 30),
       'page 3 is empty after 12 records, but count is 30',
     ],
     [
       'more records than count',
-      (request) => pageOf(numbers(10), request, 3),
+      (request) => couponsOf(numbers(10), request, 3),
       'page 1 has 10 records, but count is 3',
     ],
     [
       'a count below zero',
-      (request) => pageOf(numbers(10), request, -1),
+      (request) => couponsOf(numbers(10), request, -1),
       'data.count must not be below zero',
     ],
     [
       'no list on page 2',
-      (request) => (request.parameters['page'] === '1' ? pageOf(numbers(20), request) : '{"count":20}'),
+      (request) => (request.parameters['page'] === '1' ? couponsOf(numbers(20), request) : '{"count":20}'),
       'data.mapList must be a list',
     ],
   ])('%s', async (_, data, because) => {
@@ -405,7 +274,7 @@ describe('pages that lie end in an error', () => {
 
   it('a page is given whole or not at all', async () => {
     const platform = await startPlatform({
-      data: (request) => pageOf(numbers(20), request, request.parameters['page'] === '1' ? 20 : 1),
+      data: (request) => couponsOf(numbers(20), request, request.parameters['page'] === '1' ? 20 : 1),
     });
     const given: string[] = [];
     const read = async (): Promise<void> => {
@@ -426,7 +295,7 @@ describe('a cursor', () => {
         response.writeHead(404).end();
         return true;
       },
-      data: (request) => pageOf(numbers(35), request),
+      data: (request) => couponsOf(numbers(35), request),
     });
     const made = client(platform.url);
     const given: number[] = [];
@@ -442,7 +311,7 @@ describe('a cursor', () => {
   });
 
   it.each(numbers(24))('after record %i gives the rest, each once', async (stop) => {
-    const platform = await startPlatform({ data: (request) => pageOf(numbers(25), request) });
+    const platform = await startPlatform({ data: (request) => couponsOf(numbers(25), request) });
     const made = client(platform.url);
     const records = all10(made);
     for await (const { id } of readable(records)) if (Number(id) === stop) break;
@@ -452,7 +321,7 @@ describe('a cursor', () => {
 
   it('finds its record if others came before it on the page', async () => {
     let all = numbers(25);
-    const platform = await startPlatform({ data: (request) => pageOf(all, request) });
+    const platform = await startPlatform({ data: (request) => couponsOf(all, request) });
     const made = client(platform.url);
     const records = all10(made);
     for await (const { id } of readable(records)) if (Number(id) === 13) break;
@@ -463,7 +332,7 @@ describe('a cursor', () => {
 
   it('whose record is gone is an error, and not a guess', async () => {
     let all = numbers(25);
-    const platform = await startPlatform({ data: (request) => pageOf(all, request) });
+    const platform = await startPlatform({ data: (request) => couponsOf(all, request) });
     const made = client(platform.url);
     const records = all10(made);
     for await (const { id } of readable(records)) if (Number(id) === 13) break;
@@ -484,7 +353,7 @@ describe('a cursor', () => {
     Buffer.from('[0,1,0,3,0,-1,""]').toString('base64url'),
     Buffer.from('[0,1,0,0,0,-2,""]').toString('base64url'),
   ])('that is none is refused: %j', async (cursor) => {
-    const platform = await startPlatform({ data: (request) => pageOf(numbers(1), request) });
+    const platform = await startPlatform({ data: (request) => couponsOf(numbers(1), request) });
     const read = async (): Promise<void> => {
       await collect(client(platform.url).coupons.listAll({}, { cursor }));
     };
@@ -494,22 +363,6 @@ describe('a cursor', () => {
 });
 
 describe('orders over more than 7 days', () => {
-  const order = (id: number) => ({
-    id,
-    userId: 1,
-    side: 'BUY',
-    orderType: 1,
-    status: 2,
-    source: 1,
-    symbol: 'btcusdt',
-    price: '1',
-    volume: '1',
-    avgPrice: '1',
-    dealMoney: '1',
-    dealVolume: '1',
-    ctime: id,
-  });
-
   /** One order a day, at midnight. */
   const serve = ({ parameters }: Received): string => {
     const { startDate, endDate, page, pageSize } = parameters as Record<string, number>;
@@ -517,7 +370,7 @@ describe('orders over more than 7 days', () => {
     const found = numbers(40)
       .map((day) => day * DAY_MS)
       .filter((ms) => ms >= startDate! && ms <= endDate!);
-    const list = found.slice((page! - 1) * pageSize!, page! * pageSize!).map(order);
+    const list = slice(found, page, pageSize).map(order);
     return JSON.stringify({ count: found.length, page, pageSize, list });
   };
 

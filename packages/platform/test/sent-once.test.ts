@@ -7,6 +7,7 @@ import { closedPort } from '../../../test/ports.ts';
 import { NOW_MS, client, errorOf } from './client.ts';
 import { fixtures } from './fixtures.ts';
 import { type Behaviour, SECRET, keys, startPlatform } from './plain-platform.ts';
+import { billed } from './records.ts';
 
 const PAYMENT = { userId: '1', appOrderId: 'a-1', orderAmount: '1', payCoinSymbol: 'BTC' };
 const SYMBOLS = '{"symbolList":[]}';
@@ -114,16 +115,6 @@ describe('a reading operation', () => {
 });
 
 describe('payments.find', () => {
-  const billed = (appOrderId: string) => ({
-    merchantUserId: 1,
-    appOrderId,
-    payCoinSymbol: 'BTC',
-    orderAmount: 1,
-    orderType: 1,
-    userId: 1,
-    createTime: '2026-03-03 01:00:00',
-  });
-
   it.each(['2026-03-01', '2026-03-02', '2026-03-03'])('finds a payment in the bill of %s', async (day) => {
     const platform = await startPlatform({
       data: ({ parameters }) => {
@@ -132,7 +123,7 @@ describe('payments.find', () => {
       },
     });
     const found = await client(platform.url).payments.find({ appOrderId: 'a-1', userId: '1' });
-    expect(found).toMatchObject({ appOrderId: 'a-1', orderAmount: '1' });
+    expect(found).toMatchObject({ appOrderId: 'a-1', orderAmount: '100.5' });
     expect(
       platform.received.every(
         ({ parameters }) => parameters['orderType'] === '1' && parameters['userId'] === 1,

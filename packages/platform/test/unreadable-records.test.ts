@@ -3,6 +3,7 @@ import type { Records } from '../calls.ts';
 import type { Platform } from '../client.ts';
 import { client, errorOf } from './client.ts';
 import { startPlatform } from './plain-platform.ts';
+import { answersInTurn, billed, coupon, deposit, slice } from './records.ts';
 
 /*
  * One record that isn't as the specification describes it hides no other record of its page: it is given as
@@ -10,9 +11,7 @@ import { startPlatform } from './plain-platform.ts';
  */
 
 const DAY = '2026-03-02';
-const order = (appOrderId: string, amount = '1.50'): string =>
-  `{"merchantUserId":1,"appOrderId":"${appOrderId}","payCoinSymbol":"BTC","orderAmount":${amount},` +
-  `"orderType":1,"userId":1,"openId":"o","createTime":"${DAY} 10:00:00","payTime":"${DAY} 10:00:01"}`;
+const order = (appOrderId: string): string => JSON.stringify(billed(appOrderId));
 /** Its text has blanks, an escape, numbers with an exponent and zeros, and a member nobody knows. */
 const STRANGE = String.raw`{ "appOrderId" : "s\u0041", "orderAmount": "ten",  "userId":1.0E1, "new":[1.50, {"a":null}] }`;
 const NULL = { unreadable: 'must be an object', text: 'null' };
@@ -29,12 +28,6 @@ async function idsOf(
   return found;
 }
 
-/** A platform whose bill has these answers, one a request. */
-const inTurn = (...answers: readonly string[]) => {
-  let request = 0;
-  return startPlatform({ data: () => answers[request++] ?? page(0) });
-};
-
 describe('a page with a record that can’t be read', () => {
   it.each(['md5', 'rsa-envelope'] as const)(
     'gives it with its exact text among the others: %s',
@@ -42,7 +35,7 @@ describe('a page with a record that can’t be read', () => {
       const platform = await startPlatform({ data: () => page(3, order('a'), STRANGE, order('b')) });
       const { count, list } = await client(platform.url, { scheme }).bill.list({ day: DAY });
       expect(count).toBe(3);
-      expect(list).toMatchObject([{ appOrderId: 'a', orderAmount: '1.50' }, {}, { appOrderId: 'b' }]);
+      expect(list).toMatchObject([{ appOrderId: 'a', orderAmount: '100.5' }, {}, { appOrderId: 'b' }]);
       expect(list[1]).toEqual({
         unreadable:
           'merchantUserId must be an id; payCoinSymbol must be a text; orderAmount must be an exact decimal; ' +
@@ -103,18 +96,18 @@ describe('all pages with records that can’t be read', () => {
     idsOf(client(url).bill.listAll({ pageSize: 2 }, { cursor }));
 
   it('have each of them, and as many records as count', async () => {
-    const platform = await inTurn(page(3, order('a'), STRANGE), page(3, order('b')));
+    const platform = await answersInTurn(page(3, order('a'), STRANGE), page(3, order('b')));
     expect(await all(platform.url)).toEqual(['a', STRANGE, 'b']);
   });
 
   it('have equal ones as often as they are there', async () => {
     const [first, second] = [page(4, order('a'), 'null'), page(4, 'null', 'null')];
-    const platform = await inTurn(first, second, first);
+    const platform = await answersInTurn(first, second, first);
     expect(await all(platform.url)).toEqual(['a', 'null', 'null', 'null']);
   });
 
   it('end in an error with fewer records than count', async () => {
-    const platform = await inTurn(
+    const platform = await answersInTurn(
       page(4, order('a'), 'null'),
       page(4, 'null'),
       page(4, order('a'), 'null'),
@@ -135,9 +128,7 @@ describe('all pages with records that can’t be read', () => {
     expect(await all(platform.url, records.cursor)).toEqual(['b', 'c']);
   });
 
-  const coupon = (id: number): string =>
-    `{"id":${id},"sn":"s","amount":"1","uid":1,"time":1,"amountSup":"0","amountUse":"0","amountBack":"0",` +
-    '"status":1,"coin":"BTC"}';
+  const couponText = (id: number): string => JSON.stringify(coupon(id));
   const coupons = (count: number, ...list: readonly string[]): string =>
     `{"count":${count},"mapList":[${list.join(',')}]}`;
   const allCoupons = async (url: string): Promise<readonly string[]> => {
@@ -152,38 +143,35 @@ describe('all pages with records that can’t be read', () => {
     [4, ['1', 'null', 'null', '2']],
     [3, ['1', 'null', 'null']],
   ])('whose other records have ids, have equal ones, if pages stay: %i, %j', async (count, ids) => {
-    const written = ids.map((id) => (id === 'null' ? id : coupon(Number(id))));
+    const written = ids.map((id) => (id === 'null' ? id : couponText(Number(id))));
     const platform = await startPlatform({
-      data: ({ parameters: { page: number } }) =>
-        coupons(count, ...written.slice((Number(number) - 1) * 2, Number(number) * 2)),
+      data: ({ parameters: { page: number } }) => coupons(count, ...slice(written, number, 2)),
     });
     expect(await allCoupons(platform.url)).toEqual(ids);
   });
 
   it('are an error, if pages moved so that one may have been missed', async () => {
-    const platform = await inTurn(
-      coupons(4, coupon(1), STRANGE),
-      coupons(4, STRANGE, coupon(4)),
-      coupons(4, coupon(3), coupon(1)),
+    const platform = await answersInTurn(
+      coupons(4, couponText(1), STRANGE),
+      coupons(4, STRANGE, couponText(4)),
+      coupons(4, couponText(3), couponText(1)),
     );
     expect((await errorOf(allCoupons(platform.url))).message).toContain('records moved');
   });
 
   it('have those that moved once, if as many were added before them', async () => {
-    const platform = await inTurn(
-      coupons(3, coupon(1), STRANGE),
-      coupons(4, STRANGE, coupon(3)),
-      coupons(4, coupon(9), coupon(1)),
+    const platform = await answersInTurn(
+      coupons(3, couponText(1), STRANGE),
+      coupons(4, STRANGE, couponText(3)),
+      coupons(4, couponText(9), couponText(1)),
     );
     expect(await allCoupons(platform.url)).toEqual(['1', STRANGE, '3']);
   });
 
   it('have each of them without a count, too', async () => {
-    const deposit = (id: number): string =>
-      `{"id":${id},"symbol":"BTC","uid":1,"createdAt":1,"amount":"1","status":1,"depositType":1,"riskLevel":1}`;
-    const pages = [`[${deposit(1)},null]`, `[null,${deposit(2)}]`, `[null]`];
+    const pages = [[deposit(1), null], [null, deposit(2)], [null]];
     const platform = await startPlatform({
-      data: ({ parameters: { pageNumber } }) => pages[Number(pageNumber) - 1] ?? '[]',
+      data: ({ parameters: { pageNumber } }) => JSON.stringify(pages[Number(pageNumber) - 1] ?? []),
     });
     const found: string[] = [];
     for await (const record of client(platform.url).deposits.listAll({ userId: 1, pageSize: 2 }))
