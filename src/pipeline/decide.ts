@@ -12,7 +12,7 @@ import {
 import { explainBriefly, standingRefusal } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
-import type { Authenticated } from '../signature/authenticate.ts';
+import type { Authenticated } from '../signature/scheme.ts';
 import { formatSpan } from '../store/clock-state.ts';
 import { type ArrivalFacts, keptDecision, notingUse } from '../store/kept-decision.ts';
 import { NOTIFICATION_REASONS, type SettlePreview, type SettleResult, type Store } from '../store/store.ts';

@@ -3,7 +3,7 @@ import type { Answer } from '../callback/answer.ts';
 import type { Callback, Verdict } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
 import type { CallbackReport, ReportCallback, Step, UnverifiedNames } from '../observe/report.ts';
-import type { Authenticated } from '../signature/authenticate.ts';
+import type { Authenticated } from '../signature/scheme.ts';
 import { claimedAppKey } from '../signature/payments.ts';
 import type { Member, Members } from '../values/members.ts';
 import type { AnswerRecipient, Arrival } from './arrival.ts';

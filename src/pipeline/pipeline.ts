@@ -3,7 +3,8 @@ import { type Callback, type SelfCheck, type Verdict, subjectOf } from '../callb
 import { callbackKinds, claimedSubject, parseCosigner } from '../callback/kinds.ts';
 import { CountersignError, type Failure, failure, messageOf } from '../errors.ts';
 import type { CallbackReport, ReportCallback } from '../observe/report.ts';
-import type { Authenticated, Authenticator } from '../signature/authenticate.ts';
+import type { Authenticator } from '../signature/authenticate.ts';
+import type { Authenticated } from '../signature/scheme.ts';
 import { createInFlight } from '../values/in-flight.ts';
 import { type Members, decodeMembers } from '../values/members.ts';
 import type { FailureBudgets } from './address-budgets.ts';
@@ -76,8 +77,11 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     );
   }
 
-  /** Decides a callback whose body was read, unless too many are in flight. */
-  async function decideWithinBounds(arrival: Arrival, trace: Trace, body: Uint8Array): Promise<Outcome> {
+  async function readAndDecide(arrival: Arrival, trace: Trace): Promise<Outcome> {
+    const addressFailure = checkAddress(parts.authenticator(), arrival);
+    if (addressFailure !== undefined) return trace.unauthenticated(addressFailure);
+    const body = await arrival.body();
+    if (!(body instanceof Uint8Array)) return trace.unauthenticated(body);
     const turnedAway = admission.enter(arrival);
     if (turnedAway !== undefined) {
       onTurnedAway(turnedAway);
@@ -88,14 +92,6 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     } finally {
       admission.leave();
     }
-  }
-
-  async function readAndDecide(arrival: Arrival, trace: Trace): Promise<Outcome> {
-    const addressFailure = checkAddress(parts.authenticator(), arrival);
-    if (addressFailure !== undefined) return trace.unauthenticated(addressFailure);
-    const body = await arrival.body();
-    if (!(body instanceof Uint8Array)) return trace.unauthenticated(body);
-    return decideWithinBounds(arrival, trace, body);
   }
 
   return {
@@ -140,10 +136,9 @@ async function runSteps(
   const decoded = trace.measure('decode', () => decodeMembers(body));
   if (!decoded.ok) return trace.unauthenticated(decoded);
   trace.setMembers(decoded.members);
-  const pending = trace.measure('authenticate', () => authenticate(parts, arrival, decoded.members));
-  // Most senders are authenticated without a promise, and need not wait for the next microtask.
-  const sender =
-    pending instanceof Promise ? await trace.measureAsync('authenticate', () => pending) : pending;
+  const sender = await trace.measureAsync('authenticate', () =>
+    authenticate(parts, arrival, decoded.members),
+  );
   if (!sender.ok) {
     return trace.unauthenticated(sender, parts.authenticator().claimedSource(decoded.members));
   }
@@ -167,20 +162,19 @@ function checkAddress(authenticator: Authenticator, { route, address }: Arrival)
   return route.callback === 'payment' ? undefined : authenticator.checkAddress(route.source, address);
 }
 
-function authenticate(
+async function authenticate(
   parts: Pick<PipelineParts, 'authenticator'>,
   arrival: Arrival,
   members: Members,
-): ReturnType<Authenticator['payment']> {
+): Promise<Authenticated | Failure> {
   const { route } = arrival;
-  const authenticator = parts.authenticator();
-  if (route.callback === 'cosigner') return authenticator.cosigner(route.source, { ...arrival, members });
-  const sender = authenticator.payment({ members });
-  if (!(sender instanceof Promise)) return sender;
-  // A key that was replaced while the callback waited for a thread must not authenticate it any more.
-  return sender.then((waited) =>
-    parts.authenticator() === authenticator ? waited : authenticate(parts, arrival, members),
-  );
+  if (route.callback === 'cosigner') return parts.authenticator().cosigner(route.source, arrival, members);
+  for (;;) {
+    const authenticator = parts.authenticator();
+    const sender = await authenticator.payment(members);
+    // A key that was replaced while the callback waited for a thread must not authenticate it any more.
+    if (parts.authenticator() === authenticator) return sender;
+  }
 }
 
 function parse(

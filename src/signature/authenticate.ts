@@ -1,7 +1,7 @@
 import { type Failure, failure, lazyFailure } from '../errors.ts';
 import type { Members } from '../values/members.ts';
 import type { MemberTable } from './ambiguity.ts';
-import type { SchemeName, SourceConfig } from './config.ts';
+import type { SourceConfig } from './config.ts';
 import {
   type CosignerSource,
   type SelfCheckHashes,
@@ -11,42 +11,27 @@ import {
 import type { SenderFacts } from './credentials.ts';
 import { collectFaults } from './faults.ts';
 import { type KeyParts, type Payments, compilePayments } from './payments.ts';
-import type { KeyInUse } from './scheme.ts';
+import type { Authenticated, KeyInUse } from './scheme.ts';
 
 /** The second of the five steps: finds out who sent a callback. No method throws or does I/O. */
 export interface Authenticator {
   /**
-   * Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). Only a payment
-   * that is decrypted in a thread gives a promise. It rejects if the thread fails.
+   * Authenticates a payment confirmation by its `appKey` and signature (sections 5 and 6.1). Rejects if a
+   * decryption thread fails.
    */
-  payment(decoded: { readonly members: Members }): Authenticated | Failure | Promise<Authenticated | Failure>;
+  payment(members: Members): Promise<Authenticated | Failure>;
   /** The source whose keys `payment` tries. Nothing is verified. */
   claimedSource(members: Members): string | undefined;
   /**
    * Authenticates a co-signer by the credentials of its source; its body is not signed (sections 6.2 and
    * 6.3).
    */
-  cosigner(source: string, arrival: SenderFacts & { readonly members: Members }): Authenticated | Failure;
+  cosigner(source: string, sender: SenderFacts, members: Members): Authenticated | Failure;
   /** Checks whether this address may call a co-signer's URL, before the body is read. */
   checkAddress(source: string, address: string): Failure | undefined;
   /** Whether the co-signer has the same public keys. Both results are false if the settings name no keys. */
   selfCheck(source: string, hashes: SelfCheckHashes): SelfCheckResult;
   describe(): readonly SourceDescription[];
-}
-
-export interface Authenticated {
-  readonly ok: true;
-  readonly source: string;
-  /** Undefined for a co-signer, whose callbacks are not signed. */
-  readonly scheme: SchemeName | undefined;
-  /** For logs: `rsa SHA256:…`, `addresses+header`. */
-  readonly by: string;
-  /**
-   * The members of the callback, also from an envelope. Those of a payment include `appKey` and not `sign`.
-   */
-  readonly members: Members;
-  /** The content of an envelope. */
-  readonly plaintext: string | undefined;
 }
 
 /** What an operator may see of a source's keys. */
@@ -84,22 +69,27 @@ export function compileAuthenticator(
   faults.throwIfAny();
 
   return {
-    payment: ({ members }) => authenticatePayment(payments, members),
-    claimedSource: (members) => payments.claimedSource(members),
-    cosigner(name, arrival) {
+    async payment(members) {
+      const candidate = payments.candidate(members);
+      if (!candidate.ok) return candidate;
+      const outcome = await payments.verify(candidate, members);
+      return outcome.ok ? outcome : withSource(outcome, candidate.source);
+    },
+    claimedSource: payments.claimedSource,
+    cosigner(name, sender, members) {
       const source = cosigners.get(name);
       if (source === undefined) return unknownCosigner(name);
-      const refusal = source.check(arrival);
-      if (refusal !== undefined) return refusal;
       const { by } = source;
-      return {
-        ok: true,
-        source: name,
-        scheme: undefined,
-        by,
-        members: arrival.members,
-        plaintext: undefined,
-      };
+      return (
+        source.check(sender) ?? {
+          ok: true,
+          source: name,
+          scheme: undefined,
+          by,
+          members,
+          plaintext: undefined,
+        }
+      );
     },
     checkAddress(name, address) {
       const source = cosigners.get(name);
@@ -117,31 +107,12 @@ export function compileAuthenticator(
 const unknownCosigner = (name: string): Failure =>
   failure('SOURCE_UNKNOWN', `the settings have no co-signer called ${name}`);
 
-function authenticatePayment(
-  payments: Payments,
-  members: Members,
-): Authenticated | Failure | Promise<Authenticated | Failure> {
-  const candidate = payments.candidate(members);
-  if (!candidate.ok) return candidate;
-  const verified = payments.verify(candidate, members);
-  return verified instanceof Promise
-    ? verified.then((outcome) => authenticated(candidate, outcome))
-    : authenticated(candidate, verified);
-}
-
-function authenticated(
-  { source, scheme }: { readonly source: string; readonly scheme: SchemeName },
-  outcome: Awaited<ReturnType<Payments['verify']>>,
-): Authenticated | Failure {
-  if (!outcome.ok) {
-    const { code } = outcome;
-    return lazyFailure(code, () => ({
-      because: outcome.because,
-      data: { ...outcome.data, source },
-    }));
-  }
-  const { verified, by } = outcome;
-  return { ok: true, source, scheme, by, members: verified.members, plaintext: verified.plaintext };
+/** The reason is still read only if it is needed. */
+function withSource(refused: Failure, source: string): Failure {
+  return lazyFailure(refused.code, () => ({
+    because: refused.because,
+    data: { ...refused.data, source },
+  }));
 }
 
 function describePayment({ name, verifiers }: Payments['sources'][number]): SourceDescription {

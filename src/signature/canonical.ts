@@ -31,16 +31,7 @@ export function canonicalString(members: Members, emptyValues: EmptyValues): Can
   return { ok: true, text: signed.map(([name, value]) => name + value).join(''), signed };
 }
 
-/** Compares by code points. JavaScript compares UTF-16 units, by which U+FF5E follows U+1F600. */
+/** Compares by code points, whose order UTF-8 keeps. JavaScript compares UTF-16 units, by which U+FF5E follows U+1F600. */
 export function byCodePoint(a: string, b: string): number {
-  const shorter = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < shorter && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  if (at === shorter) return a.length - b.length;
-  return rank(a.charCodeAt(at)) - rank(b.charCodeAt(at));
-}
-
-// Surrogates (D800-DFFF) encode code points above those of one unit.
-function rank(unit: number): number {
-  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x1_0000 : unit;
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
 }

@@ -32,7 +32,7 @@ export function flatVerifier(parts: FlatParts): Verifier {
     by,
     keys,
     warnings,
-    verify(members, sign) {
+    async verify(members, sign) {
       const canonical = canonicalString(members, emptyValues);
       if (!canonical.ok) return canonical;
       if (parts.matches(canonical.text, sign)) {

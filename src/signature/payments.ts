@@ -6,7 +6,7 @@ import type { PaymentSourceConfig, SchemeName } from './config.ts';
 import type { DecryptionThreads } from './blocks.ts';
 import type { Faults } from './faults.ts';
 import { type MemberTable, compileAmbiguityCheck } from './ambiguity.ts';
-import type { Shape, Verified, Verifier } from './scheme.ts';
+import type { Authenticated, Shape, Verifier } from './scheme.ts';
 import { compileVerifier, schemeOf, shapeOf } from './schemes.ts';
 
 export interface KeyParts {
@@ -37,20 +37,11 @@ const NAME_MAX = 128;
 export interface Payments {
   readonly sources: readonly PaymentSource[];
   /** The source that a callback names. Nothing is verified yet. */
-  claimedSource(members: Members): string | undefined;
+  readonly claimedSource: (members: Members) => string | undefined;
   /** Finds the keys by the `appKey` and the shape of the callback. Nothing is verified yet. */
   candidate(members: Members): Candidate | Failure;
-  /** A promise if a thread decrypts. It rejects if the thread fails. */
-  verify(
-    candidate: Candidate,
-    members: Members,
-  ): VerifiedPayment | Failure | Promise<VerifiedPayment | Failure>;
-}
-
-interface VerifiedPayment {
-  readonly ok: true;
-  readonly verified: Verified;
-  readonly by: string;
+  /** Rejects if a decryption thread fails. */
+  verify(candidate: Candidate, members: Members): Promise<Authenticated | Failure>;
 }
 
 export function compilePayments(
@@ -64,30 +55,6 @@ export function compilePayments(
     const verifiers = compileVerifiers(config, parts, faults);
     byAppKey.set(config.appKey, { name: config.name, verifiers });
   }
-
-  const acceptedBy = (
-    { by }: Verifier,
-    { verified, appKey }: { readonly verified: Verified; readonly appKey: string },
-  ): VerifiedPayment | Failure => {
-    const ambiguous = verified.canonical && checkAmbiguity(verified.canonical, appKey);
-    return ambiguous ?? { ok: true, verified, by };
-  };
-  const verify = (
-    candidate: Candidate,
-    members: Members,
-    failures: readonly Failure[] = [],
-  ): VerifiedPayment | Failure | Promise<VerifiedPayment | Failure> => {
-    const { verifiers, sign, appKey } = candidate;
-    const verifier = verifiers[failures.length];
-    if (verifier === undefined) return joinFailures(failures);
-    const acceptedOrNext = (verified: Verified | Failure): ReturnType<typeof verify> =>
-      verified.ok
-        ? acceptedBy(verifier, { verified, appKey })
-        : verify(candidate, members, [...failures, verified]);
-    const verified = verifier.verify(members, sign, appKey);
-    return verified instanceof Promise ? verified.then(acceptedOrNext) : acceptedOrNext(verified);
-  };
-
   const sources = [...byAppKey.values()];
   refuseSharedEnvelopes(sources, faults);
 
@@ -107,7 +74,20 @@ export function compilePayments(
           )
         : candidateOf(members, shape, { source, appKey: named });
     },
-    verify: (candidate, members) => verify(candidate, members),
+    async verify({ source, scheme, appKey, sign, verifiers }, members) {
+      const failures: Failure[] = [];
+      for (const verifier of verifiers) {
+        const verified = await verifier.verify(members, sign, appKey);
+        if (!verified.ok) {
+          failures.push(verified);
+          continue;
+        }
+        const { canonical, ...content } = verified;
+        const ambiguous = canonical && checkAmbiguity(canonical, appKey);
+        return ambiguous ?? { ...content, source, scheme, by: verifier.by };
+      }
+      return joinFailures(failures);
+    },
   };
 }
 

@@ -47,13 +47,6 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
     ];
     const scheme = 'rsa-envelope';
     const pair = { senderKey, receiverKey };
-    const verified = (opened: EnvelopeContent, appKey: string): Verified | Failure => {
-      if (!opened.ok) return signFailure(opened.code, opened.because, { scheme, keys });
-      const content = contentOf(opened.plaintext, appKey);
-      return content.ok
-        ? content
-        : signFailure(content.code, content.because, { scheme, keys }, digestOf(opened.plaintext));
-    };
     return {
       scheme,
       by: `rsa-envelope ${senderKey.fingerprint}`,
@@ -62,16 +55,20 @@ export const rsaEnvelope: Scheme<'rsa-envelope'> = {
         senderKey.fingerprint === receiverKey.fingerprint
           ? ["platformKey is the public half of merchantKey; put the platform's own public key there"]
           : [],
-      verify(members, sign, appKey) {
+      async verify(members, sign, appKey) {
+        const refused = ({ code, because }: Failure, plaintext?: Uint8Array): Failure =>
+          signFailure(code, because, { scheme, keys }, plaintext && digestOf(plaintext));
         const data = dataOf(members);
         const encrypted =
           typeof data === 'string' ? checkEnvelope({ data, sign }, pair, ENVELOPE_BLOCKS_MAX) : data;
-        if (!encrypted.ok) return verified(encrypted, appKey);
-        const decrypted = (plaintext: Uint8Array | undefined): Verified | Failure =>
-          verified(verifyContent(plaintext, encrypted, pair), appKey);
-        return threads === undefined
-          ? decrypted(receiverKey.decrypt(encrypted.blocks))
-          : receiverKey.decryptIn(threads, encrypted.blocks).then(decrypted);
+        if (!encrypted.ok) return refused(encrypted);
+        const { blocks } = encrypted;
+        const decrypted =
+          threads === undefined ? receiverKey.decrypt(blocks) : await receiverKey.decryptIn(threads, blocks);
+        const opened = verifyContent(decrypted, encrypted, pair);
+        if (!opened.ok) return refused(opened);
+        const content = contentOf(opened.plaintext, appKey);
+        return content.ok ? content : refused(content, opened.plaintext);
       },
       explain(members, sign) {
         const explained = (plaintext: Uint8Array, next: string | undefined): Explanation => ({

@@ -46,8 +46,8 @@ export interface Verifier {
   readonly by: string;
   readonly keys: readonly KeyInUse[];
   readonly warnings: readonly string[];
-  /** A promise if a thread decrypts. It rejects if the thread fails. */
-  verify(members: Members, sign: string, appKey: string): Verified | Failure | Promise<Verified | Failure>;
+  /** Rejects if a decryption thread fails. */
+  verify(members: Members, sign: string, appKey: string): Promise<Verified | Failure>;
   /** Explains a signature to the owner of the keys. `expected` may be a credential. */
   explain(members: Members, sign: string): Explanation | Failure;
 }
@@ -66,6 +66,15 @@ export interface Verified {
   readonly plaintext: string | undefined;
   /** The signed text of a flat scheme, which may still be ambiguous. */
   readonly canonical: Canonical | undefined;
+}
+
+/** A callback whose sender is known. */
+export interface Authenticated extends Omit<Verified, 'canonical'> {
+  readonly source: string;
+  /** Undefined for a co-signer, whose callbacks are not signed. */
+  readonly scheme: SchemeName | undefined;
+  /** For logs: `rsa SHA256:…`, `addresses+header`. */
+  readonly by: string;
 }
 
 export interface Explanation {

@@ -3,7 +3,7 @@ import { X509Certificate, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 
 import type { Failure } from '../../src/errors.ts';
-import type { Authenticated } from '../../src/signature/authenticate.ts';
+import type { Authenticated } from '../../src/signature/scheme.ts';
 import type { CosignerCredential, CosignerSourceConfig } from '../../src/signature/config.ts';
 import type { SenderFacts } from '../../src/signature/credentials.ts';
 import { CERTIFICATE } from '../cli/certificate.ts';
@@ -48,14 +48,17 @@ function outcomeOf(
   source = 'vault',
 ): Authenticated | Failure {
   const headers = new Headers(shown.headers);
-  return authenticatorOf([vault(...credentials)], secrets).cosigner(source, {
-    address: shown.address ?? '10.1.2.3',
-    header: (name) => headers.get(name) ?? undefined,
-    fromProxy: shown.fromProxy ?? true,
-    pathSecret: shown.pathSecret,
-    certificate: shown.certificate,
-    members: membersOf({ type: 'sign_start' }),
-  });
+  return authenticatorOf([vault(...credentials)], secrets).cosigner(
+    source,
+    {
+      address: shown.address ?? '10.1.2.3',
+      header: (name) => headers.get(name) ?? undefined,
+      fromProxy: shown.fromProxy ?? true,
+      pathSecret: shown.pathSecret,
+      certificate: shown.certificate,
+    },
+    membersOf({ type: 'sign_start' }),
+  );
 }
 
 const judge = (...asked: Parameters<typeof outcomeOf>): string => codeOf(outcomeOf(...asked));
@@ -305,14 +308,17 @@ describe('all listed credentials are required', () => {
   const shown = { headers: token, pathSecret: secrets.PATH };
 
   it('and are named in the order of the checks', () => {
-    const outcome = authenticatorOf([vault(...all)], secrets).cosigner('vault', {
-      address: '10.1.2.3',
-      header: () => secrets.TOKEN,
-      fromProxy: false,
-      pathSecret: secrets.PATH,
-      certificate: undefined,
-      members: membersOf({ type: 'sign_start' }),
-    });
+    const outcome = authenticatorOf([vault(...all)], secrets).cosigner(
+      'vault',
+      {
+        address: '10.1.2.3',
+        header: () => secrets.TOKEN,
+        fromProxy: false,
+        pathSecret: secrets.PATH,
+        certificate: undefined,
+      },
+      membersOf({ type: 'sign_start' }),
+    );
     expect(outcome).toMatchObject({
       ok: true,
       source: 'vault',

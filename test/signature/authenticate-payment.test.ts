@@ -50,10 +50,10 @@ const md5Shop = authenticatorOf([shop(md5By('SECRET'))], secrets);
 const rsaShop = authenticatorOf([shop(rsaBy('PLATFORM'))], secrets);
 
 describe('a payment that is authentic', () => {
-  it('by md5, in lower and upper case', () => {
+  it('by md5, in lower and upper case', async () => {
     const sign = '1f8af8615e4950dc3ed9ac49ef97b94f';
     for (const each of [sign, sign.toUpperCase()]) {
-      const outcome = authenticate(md5Shop, { ...payment, sign: each });
+      const outcome = await authenticate(md5Shop, { ...payment, sign: each });
       expect(outcome).toMatchObject({
         ok: true,
         source: 'shop',
@@ -65,13 +65,13 @@ describe('a payment that is authentic', () => {
     }
   });
 
-  it('by rsa, in either base64, padded or not', () => {
+  it('by rsa, in either base64, padded or not', async () => {
     const { fingerprint } = rsaShop.describe()[0]?.keys[0] ?? { fingerprint: '' };
     const signature = Buffer.from(signOf(rsaSigned(payment)), 'base64');
     const url = signature.toString('base64url');
     const standard = signature.toString('base64');
     for (const sign of [url, `${url}==`, standard, standard.replaceAll('=', '')]) {
-      expect(authenticate(rsaShop, { ...payment, sign })).toMatchObject({
+      expect(await authenticate(rsaShop, { ...payment, sign })).toMatchObject({
         ok: true,
         scheme: 'rsa',
         by: `rsa ${fingerprint}`,
@@ -79,19 +79,19 @@ describe('a payment that is authentic', () => {
     }
   });
 
-  it('by rsa with sha1 and over the MD5, if the settings allow it', () => {
+  it('by rsa with sha1 and over the MD5, if the settings allow it', async () => {
     for (const digest of ['sha256', 'sha1'] as const) {
       for (const signs of ['string', 'md5-hex'] as const) {
         const body = rsaSigned(payment, { digest, signs });
         const accepting = authenticatorOf([shop(rsaBy('PLATFORM', { digest, signs }))], secrets);
-        expect(codeOf(authenticate(accepting, body))).toBe('ok');
+        expect(codeOf(await authenticate(accepting, body))).toBe('ok');
         const same = digest === 'sha256' && signs === 'string';
-        expect(codeOf(authenticate(rsaShop, body))).toBe(same ? 'ok' : 'SIGN_WRONG');
+        expect(codeOf(await authenticate(rsaShop, body))).toBe(same ? 'ok' : 'SIGN_WRONG');
       }
     }
   });
 
-  it('by either of two keys while one is rotated, and by no third', () => {
+  it('by either of two keys while one is rotated, and by no third', async () => {
     const both = authenticatorOf(
       [
         shop(
@@ -104,14 +104,14 @@ describe('a payment that is authentic', () => {
       ],
       secrets,
     );
-    expect(authenticate(both, md5Signed(payment, 'nextSecret'))).toMatchObject({
+    expect(await authenticate(both, md5Signed(payment, 'nextSecret'))).toMatchObject({
       by: 'md5 environment variable NEXT_SECRET',
     });
-    expect(codeOf(authenticate(both, md5Signed(payment)))).toBe('ok');
-    expect(codeOf(authenticate(both, rsaSigned(payment)))).toBe('ok');
-    expect(codeOf(authenticate(both, rsaSigned(payment, { senderKey: next.privateText })))).toBe('ok');
-    expect(codeOf(authenticate(both, md5Signed(payment, 'thirdSecret')))).toBe('SIGN_WRONG');
-    const third = authenticate(both, rsaSigned(payment, { senderKey: merchant.privateText }));
+    expect(codeOf(await authenticate(both, md5Signed(payment)))).toBe('ok');
+    expect(codeOf(await authenticate(both, rsaSigned(payment)))).toBe('ok');
+    expect(codeOf(await authenticate(both, rsaSigned(payment, { senderKey: next.privateText })))).toBe('ok');
+    expect(codeOf(await authenticate(both, md5Signed(payment, 'thirdSecret')))).toBe('SIGN_WRONG');
+    const third = await authenticate(both, rsaSigned(payment, { senderKey: merchant.privateText }));
     expect(third).toMatchObject({ code: 'SIGN_WRONG' });
     const keys = both.describe()[0]?.keys.filter(({ role }) => role === 'platform key') ?? [];
     expect(keys).toHaveLength(3);
@@ -119,15 +119,15 @@ describe('a payment that is authentic', () => {
       expect(third).toMatchObject({ because: expect.stringContaining(fingerprint) });
   });
 
-  it('with numbers, an order called overtime-7, a time, or a null that is not signed', () => {
+  it('with numbers, an order called overtime-7, a time, or a null that is not signed', async () => {
     for (const changes of [
       { orderAmount: 100.5 },
       { appOrderId: 'overtime-7' },
       { time: '1522055680' },
       { time: null },
     ]) {
-      expect(codeOf(authenticate(md5Shop, md5Signed({ ...payment, ...changes })))).toBe('ok');
-      expect(codeOf(authenticate(rsaShop, rsaSigned({ ...payment, ...changes })))).toBe('ok');
+      expect(codeOf(await authenticate(md5Shop, md5Signed({ ...payment, ...changes })))).toBe('ok');
+      expect(codeOf(await authenticate(rsaShop, rsaSigned({ ...payment, ...changes })))).toBe('ok');
     }
   });
 });
@@ -161,11 +161,11 @@ describe('a payment that is not', () => {
     ['another amount', { ...payment, orderAmount: '1000', sign }, 'SIGN_WRONG'],
     ['an object among the members', { ...payment, more: {}, sign }, 'MEMBER_INVALID'],
   ];
-  it.each(refused)('%s', (_what, body, code) => {
-    expect(codeOf(authenticate(md5Shop, body))).toBe(code);
+  it.each(refused)('%s', async (_what, body, code) => {
+    expect(codeOf(await authenticate(md5Shop, body))).toBe(code);
   });
 
-  it('base64 of another size, mixed, padded wrongly, or with stray bits', () => {
+  it('base64 of another size, mixed, padded wrongly, or with stray bits', async () => {
     const signature = Buffer.from(signOf(rsaSigned(payment)), 'base64');
     const url = signature.toString('base64url');
     const stray = `${url.slice(0, -1)}${url.endsWith('A') ? 'B' : String.fromCharCode(url.charCodeAt(url.length - 1) + 1)}`;
@@ -180,28 +180,28 @@ describe('a payment that is not', () => {
       'A'.repeat(2000),
     ];
     for (const each of malformed) {
-      expect([each, codeOf(authenticate(rsaShop, { ...payment, sign: each }))]).toEqual([
+      expect([each, codeOf(await authenticate(rsaShop, { ...payment, sign: each }))]).toEqual([
         each,
         'SIGN_MALFORMED',
       ]);
     }
-    expect(codeOf(authenticate(rsaShop, { ...payment, sign: Buffer.alloc(256, 1).toString('base64') }))).toBe(
-      'SIGN_WRONG',
-    );
-    expect(codeOf(authenticate(rsaShop, { ...payment, sign: Buffer.alloc(384, 1).toString('base64') }))).toBe(
-      'SIGN_WRONG',
-    );
+    expect(
+      codeOf(await authenticate(rsaShop, { ...payment, sign: Buffer.alloc(256, 1).toString('base64') })),
+    ).toBe('SIGN_WRONG');
+    expect(
+      codeOf(await authenticate(rsaShop, { ...payment, sign: Buffer.alloc(384, 1).toString('base64') })),
+    ).toBe('SIGN_WRONG');
   });
 
-  it('unicode names are signed, and are then unknown members', () => {
+  it('unicode names are signed, and are then unknown members', async () => {
     const body = md5Signed({ ...payment, 'é😀': 'ü', '～': 'x' });
-    expect(authenticate(md5Shop, body)).toMatchObject({
+    expect(await authenticate(md5Shop, body)).toMatchObject({
       code: 'SIGN_AMBIGUOUS',
       because: expect.stringContaining('is not a member of a payment confirmation'),
     });
   });
 
-  it('a signed body read another way', () => {
+  it('a signed body read another way', async () => {
     const { orderAmount: _amount, ...amountless } = payment;
     const crafted = [
       { ...amountless, appOrderId: '11321orderAmount100' },
@@ -209,22 +209,25 @@ describe('a payment that is not', () => {
       { ...payment, appOrderId: 'xorderAmount1payCoinSymbolUSDT' },
       { ...payment, time: '' },
     ];
-    for (const body of crafted) expect(codeOf(authenticate(md5Shop, md5Signed(body)))).toBe('SIGN_AMBIGUOUS');
+    for (const body of crafted)
+      expect(codeOf(await authenticate(md5Shop, md5Signed(body)))).toBe('SIGN_AMBIGUOUS');
     // The sign of an honest body, under one whose order has swallowed the amount.
     const honest = signOf(md5Signed(payment));
-    expect(codeOf(authenticate(md5Shop, { ...crafted[0], sign: honest }))).toBe('SIGN_AMBIGUOUS');
+    expect(codeOf(await authenticate(md5Shop, { ...crafted[0], sign: honest }))).toBe('SIGN_AMBIGUOUS');
     const timed = signOf(md5Signed({ ...payment, time: '1522055680' }));
     expect(
-      codeOf(authenticate(md5Shop, { ...payment, payCoinSymbol: 'USDT1742time1522055680', sign: timed })),
+      codeOf(
+        await authenticate(md5Shop, { ...payment, payCoinSymbol: 'USDT1742time1522055680', sign: timed }),
+      ),
     ).toBe('SIGN_AMBIGUOUS');
   });
 });
 
 describe('a weaker scheme is not accepted', () => {
-  it('md5 with any secret, at a source that accepts only rsa', () => {
+  it('md5 with any secret, at a source that accepts only rsa', async () => {
     const pem = platform.publicKey.export({ type: 'spki', format: 'pem' });
     for (const secret of ['', 'demoSecret', platform.publicText, pem, pem.trim()]) {
-      expect(authenticate(rsaShop, md5Signed(payment, secret))).toMatchObject({
+      expect(await authenticate(rsaShop, md5Signed(payment, secret))).toMatchObject({
         code: 'SCHEME_NOT_ALLOWED',
         because:
           'the callback is signed by md5, but source shop accepts rsa; agree on one scheme with the platform, or add md5 to its signatures',
@@ -232,11 +235,11 @@ describe('a weaker scheme is not accepted', () => {
     }
   });
 
-  it('rsa at a source that accepts only md5 or envelopes', () => {
+  it('rsa at a source that accepts only md5 or envelopes', async () => {
     const envelopes = authenticatorOf([shop(envelopeBy('PLATFORM', 'MERCHANT'))], secrets);
-    expect(codeOf(authenticate(md5Shop, rsaSigned(payment)))).toBe('SCHEME_NOT_ALLOWED');
-    expect(codeOf(authenticate(envelopes, rsaSigned(payment)))).toBe('SCHEME_NOT_ALLOWED');
-    expect(codeOf(authenticate(envelopes, md5Signed(payment)))).toBe('SCHEME_NOT_ALLOWED');
+    expect(codeOf(await authenticate(md5Shop, rsaSigned(payment)))).toBe('SCHEME_NOT_ALLOWED');
+    expect(codeOf(await authenticate(envelopes, rsaSigned(payment)))).toBe('SCHEME_NOT_ALLOWED');
+    expect(codeOf(await authenticate(envelopes, md5Signed(payment)))).toBe('SCHEME_NOT_ALLOWED');
   });
 
   it('a key where the md5 secret should be is a fault', () => {
@@ -299,16 +302,16 @@ describe('the failure of a wrong sign', () => {
     ],
   ];
   for (const [what, shopOf, bodyOf, hint] of hints) {
-    it(`hints at ${what}, and accepts nothing for it`, () => {
-      const outcome = authenticate(shopOf(), bodyOf());
+    it(`hints at ${what}, and accepts nothing for it`, async () => {
+      const outcome = await authenticate(shopOf(), bodyOf());
       expect(outcome).toMatchObject({ code: 'SIGN_WRONG', because: expect.stringContaining(hint) });
     });
   }
 
-  it("names the signed text's length and digest, and the keys", () => {
+  it("names the signed text's length and digest, and the keys", async () => {
     const canonical = 'appKeydemoKeyappOrderId11321orderAmount100payCoinSymbolUSDT1742userId12345';
     const digest = createHash('sha256').update(canonical).digest('hex');
-    expect(authenticate(md5Shop, { ...payment, sign: '0'.repeat(32) })).toMatchObject({
+    expect(await authenticate(md5Shop, { ...payment, sign: '0'.repeat(32) })).toMatchObject({
       because: expect.stringContaining(
         `[md5 over ${canonical.length} bytes with SHA-256 ${digest}; secret environment variable SECRET]`,
       ),

@@ -3,27 +3,15 @@ import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Failure } from '../../src/errors.ts';
-import {
-  type Authenticated,
-  type Authenticator,
-  compileAuthenticator,
-} from '../../src/signature/authenticate.ts';
+import { type Authenticator, compileAuthenticator } from '../../src/signature/authenticate.ts';
+import type { Authenticated } from '../../src/signature/scheme.ts';
 import type { DecryptionThreads } from '../../src/signature/blocks.ts';
 import { type DecryptionOptions, createDecryptionThreads } from '../../src/signature/decryption.ts';
 import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { sealEnvelope } from '../../src/signature/rsa-envelope.ts';
 import { eventually } from '../eventually.ts';
 import { makePair } from './pairs.ts';
-import {
-  authenticate,
-  authenticatorOf,
-  codeOf,
-  envelopeBy,
-  md5By,
-  membersOf,
-  partsOf,
-  shop,
-} from './sources.ts';
+import { authenticate, authenticatorOf, codeOf, envelopeBy, md5By, partsOf, shop } from './sources.ts';
 
 const platform = makePair();
 const merchants = [makePair(), makePair(3072), makePair()] as const;
@@ -75,12 +63,9 @@ const long = (userId: number): string => content(userId).padEnd(300);
 /** Sealed in advance, because to seal takes longer than to decrypt. */
 const many = Array.from({ length: 300 }, (_, at) => envelope(0, content(at)));
 
-const receive = async (authenticator: Authenticator, body: object): Promise<Authenticated | Failure> =>
-  authenticator.payment({ members: membersOf(body) });
-
 /** The plaintext or the code, or `rejected` and the message. */
 const outcomeOf = (authenticator: Authenticator, body: object): Promise<string> =>
-  receive(authenticator, body).then(
+  authenticate(authenticator, body).then(
     (outcome) => (outcome.ok ? (outcome.plaintext ?? '') : outcome.code),
     (thrown: unknown) => `rejected: ${thrown instanceof Error ? thrown.message : ''}`,
   );
@@ -114,14 +99,14 @@ describe('hundreds of envelopes at once', () => {
     const sent = [...good, ...forged].toSorted((one, other) =>
       one.sign + one.data < other.sign + other.data ? -1 : 1,
     );
-    const outcomes = await Promise.all(sent.map((each) => receive(authenticator, each)));
+    const outcomes = await Promise.all(sent.map((each) => authenticate(authenticator, each)));
     let accepted = 0;
     for (const [at, body] of sent.entries()) {
       const outcome = outcomes[at];
       if (outcome?.ok) accepted += 1;
       // Reading a failure's reason and data: they are the same, byte for byte.
       expect(JSON.stringify(readable(outcome))).toBe(
-        JSON.stringify(readable(authenticate(synchronous, body))),
+        JSON.stringify(readable(await authenticate(synchronous, body))),
       );
     }
     expect(accepted).toBe(good.length);
@@ -135,9 +120,9 @@ describe('hundreds of envelopes at once', () => {
     const flat = { ...shop(md5By('SECRET')), name: 'flat', appKey: 'flat' };
     const authenticator = compileAuthenticator([...sources, flat], { ...partsOf(secrets), threads });
     const unsigned = { ...envelope(0, content(1)), sign: Buffer.alloc(256, 3).toString('base64') };
-    expect(codeOf(await receive(authenticator, unsigned))).toBe('SIGN_WRONG');
-    const payment = authenticator.payment({ members: membersOf({ appKey: 'flat', sign: '0'.repeat(32) }) });
-    expect(payment).not.toBeInstanceOf(Promise);
+    expect(codeOf(await authenticate(authenticator, unsigned))).toBe('SIGN_WRONG');
+    const flatPayment = { appKey: 'flat', sign: '0'.repeat(32) };
+    expect(codeOf(await authenticate(authenticator, flatPayment))).toBe('SIGN_WRONG');
     expect(workers).toHaveLength(0);
     expect(threads.waitMs()).toBe(0);
 

@@ -1,11 +1,11 @@
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
 import { CountersignError, type Failure } from '../../src/errors.ts';
 import {
-  type Authenticated,
   type Authenticator,
   type AuthenticatorParts,
   compileAuthenticator,
 } from '../../src/signature/authenticate.ts';
+import type { Authenticated } from '../../src/signature/scheme.ts';
 import type { PaymentSourceConfig, SchemeConfig, SourceConfig } from '../../src/signature/config.ts';
 import { type Members, decodeMembers } from '../../src/values/members.ts';
 import { type ReadSecret, nameOfSecret } from '../../src/values/secret.ts';
@@ -72,10 +72,8 @@ export function membersOf(body: unknown): Members {
 }
 
 /** What an authenticator says of a body, which may be an object or JSON text. */
-export function authenticate(authenticator: Authenticator, body: unknown): Authenticated | Failure {
-  const outcome = authenticator.payment({ members: membersOf(body) });
-  if (outcome instanceof Promise) throw new Error('an authenticator without threads gives no promise');
-  return outcome;
+export function authenticate(authenticator: Authenticator, body: unknown): Promise<Authenticated | Failure> {
+  return authenticator.payment(membersOf(body));
 }
 
 export function textsOf(members: Members): Record<string, string> {

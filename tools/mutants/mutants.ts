@@ -49,8 +49,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a signed text with two readings holds',
     file: 'src/signature/payments.ts',
-    from: 'return ambiguous ?? { ok: true, verified, by };',
-    to: 'return ambiguous && { ok: true, verified, by };',
+    from: 'return ambiguous ?? { ...content, source, scheme, by: verifier.by };',
+    to: 'return { ...content, source, scheme, by: verifier.by };',
     caughtBy: [PAYMENTS, 'test/signature/ambiguity.test.ts'],
   },
   {
