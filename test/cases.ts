@@ -84,3 +84,12 @@ export const members: Column<Readonly<Record<string, string>>> = (written, names
     throw new Error(`${JSON.stringify(written)} is not a mapping`);
   return Object.fromEntries(Object.entries(written).map(([name, value]) => [name, text(value, names)]));
 };
+
+/** One of these words. */
+export const oneOf =
+  <const Word extends string>(...words: readonly Word[]): Column<Word> =>
+  (written, names) => {
+    const found = words.find((word) => word === text(written, names));
+    if (found === undefined) throw new Error(`${JSON.stringify(written)} is none of ${words.join(', ')}`);
+    return found;
+  };

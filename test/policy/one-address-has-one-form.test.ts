@@ -15,6 +15,7 @@ import {
   transfer,
   web3,
 } from './callbacks.ts';
+import { tablesOf, text } from '../cases.ts';
 
 const ASSETS = `assets:
   ETH: { chain: evm, decimals: 18 }
@@ -521,54 +522,13 @@ describe('the terms', () => {
   });
 });
 
+const table = tablesOf(new URL('cases/one-address-has-one-form.yaml', import.meta.url));
+
 describe('a policy is at fault for what no callback about its assets can have', () => {
   const faults = (rule: string, when: string): string =>
     faultsOf(onePolicy(rule, 'transfer', when), {}, ASSETS).join('\n');
 
-  it.each([
-    [
-      'amount-limit: { max: 1 }',
-      "{ symbol: ETH, to: '5aaeb6053f3e94c9b9a09f33669435e7ef1beaed' }",
-      'a.yaml:3:26: when.to: "5aaeb',
-    ],
-    [
-      'amount-limit: { max: 1 }',
-      "{ symbol: ETH, to: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD'] }",
-      'its checksum is wrong',
-    ],
-    [
-      'amount-limit: { max: 1 }',
-      "{ symbol: XRP, memo: ['7', '0123'] }",
-      '"0123" is not a destination tag of XRP; write a whole number from 0 to 4294967295',
-    ],
-    [
-      "deny-list: { of: memo, values: ['0123'] }",
-      '{ symbol: XRP }',
-      '"0123" is not a destination tag of XRP',
-    ],
-    [
-      "allow-list: { of: [to, symbol, memo], values: ['rrrrrrrrrrrrrrrrrrrrrhoLvTp XRP 0123'] }",
-      '{ source: vault }',
-      '"0123" is not a destination tag',
-    ],
-    ['allow-list: { of: memo, values: order 7 }', '{ symbol: XRP }', '"order 7" is not a destination tag'],
-    [
-      `expression: { require: "to != '5aaeb6053f3e94c9b9a09f33669435e7ef1beaed'" }`,
-      '{ symbol: ETH }',
-      'at character 7',
-    ],
-    [`expression: { require: "memo in ['1', '01']" }`, '{ symbol: XRP }', '"01" is not a destination tag'],
-    [
-      `expression: { require: "outputs.all(o, o.to != 'x')" }`,
-      '{ symbol: [ETH, BTC] }',
-      '"x" is not an address of ETH: it is not 0x and 40 hexadecimal digits; nor of BTC',
-    ],
-    [
-      `deny-list: { of: to, values: [EQDKbjIcfM6ezt8KjKJJLshZJJSqX7XOA4ff-W72r5gqPrHG] }`,
-      '{ symbol: TON }',
-      'of TON: its checksum is wrong',
-    ],
-  ])('%s %s', (rule, when, said) => {
+  it.each(table('faults', text, text, text))('%s %s', (rule, when, said) => {
     expect(faults(rule, when)).toContain(said);
   });
 

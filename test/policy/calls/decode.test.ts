@@ -3,6 +3,7 @@ import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'vi
 import { describe, expect, it } from 'vitest';
 import { decodeArguments } from '../../../src/policy/calls/decode.ts';
 import { type AbiParameter, type Value, formatTypes, readParameters } from '../../../src/policy/calls/abi.ts';
+import { tablesOf, text } from '../../cases.ts';
 
 const SHAPES = [
   'address a',
@@ -108,86 +109,11 @@ function isCanonicalToViem(inputs: readonly AbiParameter[], hex: string): boolea
 
 const word = (value: bigint | number): string => BigInt(value).toString(16).padStart(64, '0');
 const words = (...values: readonly (bigint | number)[]): string => values.map(word).join('');
-const HUGE = 2n ** 256n - 1n;
+
+const table = tablesOf(new URL('cases/decode.yaml', import.meta.url));
 
 describe('hostile data costs no more reads than it has words', () => {
-  it.each<[string, string, string, string]>([
-    ['nothing', 'address a', '', 'the data ends within a'],
-    ['half a word', 'address a', '00'.repeat(16), 'the data ends within a'],
-    [
-      'a length of 2^256 - 1',
-      'uint256[] a',
-      words(0x20, HUGE),
-      `a claims a length of 0x${'f'.repeat(64)}, and there is room for 0`,
-    ],
-    [
-      'a length of 2^32',
-      'uint256[] a',
-      words(0x20, 2n ** 32n, 1),
-      'a claims a length of 0x100000000, and there is room for 1',
-    ],
-    [
-      'a length of one too many',
-      'bytes a',
-      words(0x20, 33, 0),
-      'a claims a length of 33, and there is room for 32',
-    ],
-    ['bytes whose padding is missing', 'bytes a', words(0x20, 1) + '01', 'the data ends within a'],
-    ['an offset back to the head', 'bytes a', words(0, 0), 'the offset of a is 0 and must be 32'],
-    [
-      'an offset to itself within a list',
-      'bytes[] a',
-      words(0x20, 1, 0),
-      'the offset of a.1 is 0 and must be 32',
-    ],
-    ['a gap before the tail', 'bytes a', words(0x40, 0, 0), 'the offset of a is 64 and must be 32'],
-    [
-      'tails in another order',
-      'bytes a, bytes b',
-      words(0x60, 0x40, 0, 0),
-      'the offset of a is 96 and must be 64',
-    ],
-    ['tails that overlap', 'bytes a, bytes b', words(0x40, 0x40, 0), 'the offset of b is 64 and must be 96'],
-    [
-      'lists of lists that claim one another',
-      'bytes[][][][] a',
-      words(0x20, 1, 0x20, 1, 0x20, 1, 0, 1),
-      'the offset of a.1.1.1 is 0 and must be 32',
-    ],
-    [
-      'a bomb of offsets to one list',
-      'uint256[][] a',
-      words(0x20, 64) + word(0x20).repeat(64),
-      'the offset of a.1 is 32 and must be 2048',
-    ],
-    ['lists of many fixed lists', 'bytes[1024][64][] a', words(0x20, 1, 0x20), 'the data ends within a.1.1'],
-    [
-      'a list of huge items',
-      'uint256[1000][] a',
-      words(0x20, 2, 1, 1),
-      'a claims a length of 2, and there is room for 0',
-    ],
-    [
-      'a negative number without its sign',
-      'int8 a',
-      words(0x80),
-      'a is more than an int8 holds: its upper bytes do not match its sign',
-    ],
-    [
-      'a sign on what is not negative',
-      'int8 a',
-      words(2n ** 256n - 2n ** 8n + 1n),
-      'a is more than an int8 holds: its upper bytes do not match its sign',
-    ],
-    [
-      'bytes3 with a fourth',
-      'bytes3 a',
-      `01020304${'0'.repeat(56)}`,
-      'a is more than 3 bytes: its lower bytes are not zero',
-    ],
-    ['text that is half a letter', 'string a', words(0x20, 1) + `c3${'0'.repeat(62)}`, 'a is not UTF-8 text'],
-    ['arguments where there are none', '', words(1), '32 bytes follow the last argument'],
-  ])('%s', (_, shape, hex, because) => {
+  it.each(table('hostile', text, text, text, text))('%s', (_, shape, hex, because) => {
     const decoded = decodeArguments(readParameters(shape === '' ? [] : inputsOf(shape)), hex);
     expect(decoded).toMatchObject({ ok: false, because });
     expect(decoded.words).toBeLessThanOrEqual(Math.floor(hex.length / 64));

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Release } from '../../../src/policy/release.ts';
 import { NOON, evaluateAt, faultsOf, pricesOf, release } from '../callbacks.ts';
 import { ME, PARTNER, ROUTER, THIEF, call, callbackOf, multicall } from './transactions.ts';
+import { tablesOf, text } from '../../cases.ts';
 
 const ABI = `swap(uint256 amountIn, uint256 amountOutMin, address to, uint256 deadline)
 swaps((uint256 amountIn, uint256 amountOutMin)[] each, uint256 total)
@@ -173,6 +174,8 @@ describe('a deadline within an hour', () => {
   });
 });
 
+const table = tablesOf(new URL('cases/relations.yaml', import.meta.url));
+
 describe('an amount that is at least a share of another', () => {
   const where = (out: string, amountIn = '{ max: 100000, asset: USDT }'): string =>
     swapEntry(`{ amountIn: ${amountIn}, amountOutMin: ${out}, to: any, deadline: any }`);
@@ -322,74 +325,7 @@ describe('an amount that is at least a share of another', () => {
     });
   });
 
-  const share = (atLeast: string, out = 'asset: USDT, '): string => where(`{ ${out}atLeast: ${atLeast} }`);
-  it.each<[string, string, string]>([
-    [
-      'no share',
-      share('{ of: amountIn }'),
-      'where.amountOutMin.atLeast: share is missing; write a share above 0 and at most 100 %, like 99.5 %',
-    ],
-    [
-      'nothing to take it of',
-      share('{ share: 5 % }'),
-      'where.amountOutMin.atLeast: of is missing; write the name of another argument, like amountIn',
-    ],
-    [
-      'a share without %',
-      share('{ share: 0.995, of: amountIn }'),
-      'where.amountOutMin.atLeast.share: "0.995" is not valid; write a share above 0 and at most 100 %, like 99.5 %',
-    ],
-    [
-      'a share of nothing',
-      share('{ share: 0 %, of: amountIn }'),
-      'where.amountOutMin.atLeast.share: "0 %" is not valid; write a share above 0 and at most 100 %, like 99.5 %',
-    ],
-    [
-      'a share above all',
-      share('{ share: 100.1 %, of: amountIn }'),
-      'where.amountOutMin.atLeast.share: "100.1 %" is not valid; write a share above 0 and at most 100 %, like 99.5 %',
-    ],
-    [
-      'a share of itself',
-      share('{ share: 5 %, of: amountOutMin }'),
-      'where.amountOutMin.atLeast.of: there is no other amount "amountOutMin"; known here: amountIn, deadline',
-    ],
-    [
-      'a share of an address',
-      share('{ share: 5 %, of: to }'),
-      'where.amountOutMin.atLeast.of: there is no other amount "to"; known here: amountIn, deadline',
-    ],
-    [
-      'a share of what has no units',
-      share('{ share: 5 %, of: deadline }'),
-      'where.amountOutMin.atLeast: deadline has no decimals, so its units are not known; write asset (or decimals) in its condition',
-    ],
-    [
-      'no units of its own',
-      share('{ share: 5 %, of: amountIn }', ''),
-      'where.amountOutMin.atLeast: amountOutMin has no decimals, so its units are not known; write asset (or decimals) in its condition',
-    ],
-    [
-      'another token, and no prices',
-      share('{ share: 5 %, of: amountIn }', 'asset: ETH, '),
-      'where.amountOutMin.atLeast: ETH and USDT are different tokens, which are not worth the same; add maxAge, like maxAge: 10m, to compare them by prices; or write decimals instead of asset to compare them one for one',
-    ],
-    [
-      'prices of what has none',
-      share('{ share: 5 %, of: amountIn, maxAge: 10m }', 'decimals: 6, '),
-      'where.amountOutMin.atLeast: amountOutMin has no asset, so it has no price; write asset instead of decimals in its condition',
-    ],
-    [
-      'an age that is none',
-      share('{ share: 5 %, of: amountIn, maxAge: 10 }'),
-      'where.amountOutMin.atLeast.maxAge: "10" is not valid; write a duration from 1s to 92d, like 20m or 1h',
-    ],
-    [
-      'a slip',
-      share('{ share: 5 %, of: amountIn, maxage: 10m }'),
-      'where.amountOutMin.atLeast.maxage: "maxage" is not known here; did you mean maxAge? (known here: share, of, maxAge)',
-    ],
-  ])('is at fault with %s', (_, entry, fault) => {
+  it.each(table('faults', text, text, text))('is at fault with %s', (_, entry, fault) => {
     expect(faults(entry)).toEqual([fault]);
   });
 

@@ -23,6 +23,7 @@ import {
   ZERO,
   EXEC,
 } from './transactions.ts';
+import { tablesOf, text } from '../../cases.ts';
 
 const LIBRARY = '0x4444444444444444444444444444444444444444';
 const ETHER = 10n ** 18n;
@@ -492,6 +493,8 @@ rules:
   });
 });
 
+const table = tablesOf(new URL('cases/wrappers.yaml', import.meta.url), { USDT, ACCOUNT });
+
 describe('an entry with calls is at fault', () => {
   const faults = (entries: string, multicall = 'multicall: { depth: 1, calls: 2 }, '): readonly string[] =>
     faultsOf(
@@ -500,97 +503,8 @@ describe('an entry with calls is at fault', () => {
     ).map((fault) => fault.replace(/^a\.yaml:\d+:\d+: rules\[0\]\.contract-calls\.?/, ''));
   const own = (method: string, calls: string, more = ''): string =>
     `{ contract: '${ACCOUNT}', method: '${method}', calls: ${calls}${more} }`;
-  const BATCH = 'batch(bytes32,(address,uint256,bytes)[])';
 
-  it.each<[string, string, string]>([
-    [
-      'without the data',
-      own(BATCH, '{ to: calls.target }'),
-      'calls[0].calls.data: data is missing; write the name of an argument',
-    ],
-    [
-      'with data that is no bytes',
-      own(BATCH, '{ data: calls.value, to: calls.target }'),
-      `calls[0].calls.data: ${BATCH} has no single argument "calls.value" of the type bytes; known here: calls.data`,
-    ],
-    [
-      'with a contract that is no address',
-      own(BATCH, '{ data: calls.data, to: calls.value }'),
-      `calls[0].calls.to: ${BATCH} has no single argument "calls.value" of the type address; known here: calls.target`,
-    ],
-    [
-      'with a value that is no number',
-      own(BATCH, '{ data: calls.data, to: calls.target, value: some }'),
-      `calls[0].calls.value: ${BATCH} has no single argument "some" of the type uint; known here: calls.value`,
-    ],
-    [
-      'with a slip',
-      own(BATCH, '{ data: calls.data, to: calls.target, valeu: none }'),
-      'calls[0].calls.valeu: "valeu" is not known here; did you mean value? (known here: data, to, value)',
-    ],
-    [
-      'with a condition on what is called',
-      own(
-        BATCH,
-        '{ data: calls.data, to: calls.target, value: calls.value }',
-        ', where: { id: any, calls.target: any }',
-      ),
-      'calls[0].where.calls.target: calls.target describes the inner calls, which have entries of their own; leave it out here',
-    ],
-    [
-      'without a condition on the rest',
-      own(BATCH, '{ data: calls.data, to: calls.target, value: calls.value }'),
-      `calls[0]: ${BATCH}: there is no condition on id; under where, write a condition for each, or any`,
-    ],
-    [
-      'for a wrapper that is known',
-      own('multicall(bytes[])', '{ data: data, to: self }'),
-      'calls[0].calls: the arguments of multicall(bytes[]) are known; leave calls out',
-    ],
-    [
-      'for a method that is known, and is no wrapper',
-      own('transfer(address,uint256)', '{ data: data, to: to }'),
-      'calls[0].calls: the arguments of transfer(address,uint256) are known; leave calls out',
-    ],
-    [
-      'with lists that do not belong together',
-      own('groups((address,bytes[])[])', '{ data: batches.data, to: batches.target }'),
-      'calls[0].calls.to: batches.target is in other lists than batches.data, so it is not clear which belong together; leave the method out',
-    ],
-    [
-      'with a list beside a list of lists',
-      own(
-        'odd((address)[],(bytes)[][],uint256)',
-        '{ data: calls.data, to: who.target }',
-        ', where: { self: any }',
-      ),
-      'calls[0].calls.to: who.target is in other lists than calls.data, so it is not clear which belong together; leave the method out',
-    ],
-    [
-      'with an argument that is named like the method itself',
-      own(
-        'odd((address)[],(bytes)[][],uint256)',
-        '{ data: calls.data, to: self }',
-        ', where: { self: any, who: any }',
-      ),
-      'calls[0].calls.to: odd((address)[],(bytes)[][],uint256) has an argument with the name self; name it by its position',
-    ],
-    [
-      'that another entry contradicts',
-      `${own('forward(bytes)', `{ data: data, to: self }`)}, ${own('forward(bytes)', `{ data: data, to: '${USDT}' }`)}`,
-      'calls[1]: another entry for forward(bytes) of the same contract has other calls; write the same calls in all of its entries',
-    ],
-    [
-      'that another entry does not have',
-      `${own('forward(bytes)', `{ data: data, to: self }`)}, { contract: '${ACCOUNT}', method: forward(bytes), where: { data: any } }`,
-      'calls[1]: another entry for forward(bytes) of the same contract has other calls; write the same calls in all of its entries',
-    ],
-    [
-      'with a delegatecall that is neither',
-      `{ contract: '${ACCOUNT}', method: forward(bytes), where: { data: any }, delegatecall: true }`,
-      'calls[0].delegatecall: "true" is not valid; write allowed, or leave it out',
-    ],
-  ])('%s', (_, entries, fault) => {
+  it.each(table('faults', text, text, text))('%s', (_, entries, fault) => {
     expect(faults(entries)).toEqual([fault]);
   });
 
