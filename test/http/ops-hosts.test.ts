@@ -2,9 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answersIn, rawConnection } from '../raw-connection.ts';
 import { type TestService, startTestService } from '../service.ts';
 import { SHOP, linesOf, refusalOf } from '../settings/written.ts';
+import { tablesOf, text, number } from '../cases.ts';
 
 const WITHIN_MS = 10_000;
 const LISTED = 'countersign-ops.example';
+
+const table = tablesOf(new URL('cases/ops-hosts.yaml', import.meta.url));
 
 describe('the ops port', () => {
   let service: TestService;
@@ -92,34 +95,7 @@ describe('the ops port', () => {
       });
   });
 
-  it.each([
-    ['two hosts', 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n', 400],
-    [
-      'two hosts, one of them another',
-      'GET /healthz HTTP/1.1\r\nHost: localhost\r\nhost: evil.example\r\n',
-      400,
-    ],
-    ['no host in HTTP/1.1', 'GET /healthz HTTP/1.1\r\n', 400],
-    [
-      'a target that names another host',
-      'GET http://evil.example/healthz HTTP/1.1\r\nHost: localhost\r\n',
-      421,
-    ],
-    ['a target that names another host, without a host', 'GET http://evil.example/healthz HTTP/1.0\r\n', 421],
-    ['a target that names a user', 'GET http://a@localhost/healthz HTTP/1.1\r\nHost: localhost\r\n', 421],
-    [
-      'a good target and another host',
-      'GET http://localhost/healthz HTTP/1.1\r\nHost: evil.example\r\n',
-      421,
-    ],
-    ['a target of another scheme', 'GET file://localhost/healthz HTTP/1.1\r\nHost: localhost\r\n', 421],
-    [
-      'a forwarded host',
-      'GET /healthz HTTP/1.1\r\nHost: evil.example\r\nX-Forwarded-Host: localhost\r\n',
-      421,
-    ],
-    ['an expectation', 'GET /healthz HTTP/1.1\r\nHost: evil.example\r\nExpect: a\r\n', 421],
-  ])('refuses %s', async (_what, head, status) => {
+  it.each(table('hosts', text, text, number))('refuses %s', async (_what, head, status) => {
     expect((await answerTo(head))?.status).toBe(status);
   });
 

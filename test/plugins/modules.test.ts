@@ -9,6 +9,7 @@ import type { PluginAnswer } from '../../src/policy/facts.ts';
 import { eventually } from '../eventually.ts';
 import { payment } from '../policy/callbacks.ts';
 import { type TestAsking, askingModule } from './asking.ts';
+import { tablesOf, text } from '../cases.ts';
 
 /** A file with this text, removed when the test is over. */
 function moduleFile(text: string): Pick<ModuleConfig, 'file' | 'sha256'> {
@@ -295,6 +296,8 @@ describe('a module that keeps failing', () => {
   });
 });
 
+const table = tablesOf(new URL('cases/modules.yaml', import.meta.url));
+
 describe('a module that is not as the settings say does not start', () => {
   async function refusal(text: string, over: Partial<ModuleConfig> = {}): Promise<string> {
     const started = plugins(text, over);
@@ -319,37 +322,7 @@ describe('a module that is not as the settings say does not start', () => {
     expect(await refusal(`//${'x'.repeat(1024 * 1024)}`)).toContain('is larger than 1 MiB');
   });
 
-  it.each([
-    ['that is no JavaScript', 'export default (', 'SyntaxError'],
-    [
-      'without a default export',
-      'export const judge = () => ({ verdict: "yes" });',
-      'its default export is not a function',
-    ],
-    [
-      'that exports no function',
-      'export default { verdict: "yes" };',
-      'its default export is not a function',
-    ],
-    ['that throws', 'throw new Error("not today");', 'not today'],
-    ['that ends', 'process.exit(7);', 'it ended with 7'],
-    [
-      'that imports a file beside it',
-      'import "./other.mjs"; export default () => 1;',
-      'it imports ./other.mjs',
-    ],
-    [
-      'that imports a file by its path',
-      'import "file:///tmp/other.mjs"; export default () => 1;',
-      'it imports file:',
-    ],
-    ['that imports a package', 'import "zod"; export default () => 1;', 'it imports zod'],
-    [
-      'that imports later',
-      'await import("data:text/javascript,1"); export default () => 1;',
-      'it imports data:',
-    ],
-  ])('%s', async (_name, text, because) => {
+  it.each(table('faults', text, text, text))('%s', async (_name, text, because) => {
     const message = await refusal(text);
     expect(message).toContain(
       `module own-check: it can't start: `.slice(0, because.startsWith('it ended') ? 18 : undefined),

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compileRelease, readPolicyFiles } from '../../src/policy/compile.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
 import { NO_ASSETS, NOON, payment, release, transfer, evaluateAt } from './callbacks.ts';
+import { tablesOf, text } from '../cases.ts';
 
 const SMALL = `policy: small
 callback: payment
@@ -30,6 +31,8 @@ function revisionOf(...texts: readonly string[]): string {
   const compiled = readPolicyFiles(files, (name) => LISTS[name]);
   return compiled.ok ? compiled.release.revision : `faults: ${JSON.stringify(compiled.faults)}`;
 }
+
+const table = tablesOf(new URL('cases/compile.yaml', import.meta.url));
 
 describe('a release', () => {
   it('is named by the SHA-256 of its document', () => {
@@ -129,40 +132,16 @@ rules:
     );
   });
 
-  it.each([
-    ['no JSON', '{', 'it is not JSON'],
-    ['no object', '[]', 'it is not in format 1'],
-    ['another format', '{"format":2,"lists":{},"policies":[]}', 'it is not in format 1'],
-    ['no lists', '{"format":1,"policies":[]}', 'no policies or no lists'],
-    ['no policies', '{"format":1,"lists":{},"policies":[]}', 'there is no policy'],
-    ['a policy that is none', '{"format":1,"lists":{},"policies":[null]}', 'is not valid'],
-    [
-      'a rule from the future',
-      '{"format":1,"lists":{},"policies":[{"policy":"a","callback":"payment","rules":[{"quorum":{}}]}]}',
-      'there is no rule "quorum"',
-    ],
-    [
-      'a list it does not hold',
-      '{"format":1,"lists":{},"policies":[{"policy":"a","callback":"payment","rules":[{"deny-list":{"of":"userId","file":"toString"}}]}]}',
-      'the release holds no file toString',
-    ],
-    [
-      'a list of numbers',
-      '{"format":1,"lists":{"x":[1]},"policies":[{"policy":"a","callback":"payment","rules":[{"deny-list":{"of":"userId","file":"x"}}]}]}',
-      'the release holds no file x',
-    ],
-    [
-      'an amount that is a number',
-      '{"format":1,"lists":{},"policies":[{"policy":"a","callback":"payment","rules":[{"amount-limit":{"max":10}}]}]}',
-      'is not valid',
-    ],
-  ])('does not come from a document with %s', (_, document, message) => {
-    const compiled = compileRelease(document);
-    expect(compiled.ok).toBe(false);
-    expect(compiled.ok ? [] : compiled.faults.map((fault) => fault.message)).toEqual([
-      expect.stringContaining(message),
-    ]);
-  });
+  it.each(table('faults', text, text, text))(
+    'does not come from a document with %s',
+    (_, document, message) => {
+      const compiled = compileRelease(document);
+      expect(compiled.ok).toBe(false);
+      expect(compiled.ok ? [] : compiled.faults.map((fault) => fault.message)).toEqual([
+        expect.stringContaining(message),
+      ]);
+    },
+  );
 
   it('leaves nothing out: one bad rule beside good ones is no release', () => {
     const compiled = readPolicyFiles(

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import { place } from '../terminal.ts';
+import { tablesOf, text } from '../../cases.ts';
 
 const ASSETS = `assets:
   TON: { chain: text, decimals: 9 }
@@ -24,48 +25,16 @@ async function faultsOf(yaml: string, assets: string | undefined = ASSETS): Prom
   return lines.map((line) => line.trim());
 }
 
-const UNSPELLED = 'spells addresses (`chain: text`), so another spelling of an address';
-const FIX = 'write its chain there, or `spellings: one` if each of its addresses has only one spelling';
+const table = tablesOf(new URL('cases/validate-spellings.yaml', import.meta.url));
 
-it.each<[rule: string, when: string, said: string]>([
-  [
-    'deny-list: { of: to, list: x }',
-    '{ symbol: TON }',
-    `a.yaml:5:5: p/deny-list#1: assets.yaml does not say how TON ${UNSPELLED} in to is not denied; ${FIX}`,
-  ],
-  ['deny-list: { of: [symbol, from], values: [TON x] }', '{ symbol: [TON, ETH] }', 'in from is not denied'],
-  ['window-limit: { per: [to], window: 1h, max: 1 }', '{ symbol: TON }', 'has a limit of its own'],
-  ['value-limit: { per: [to], window: 1h, max: 1, maxAge: 1h }', '{ symbol: TON }', 'has a limit of its own'],
-  [
-    'distinct-limit: { of: memo, per: [to], window: 1h, max: 1 }',
-    '{ symbol: TON }',
-    'has a limit of its own',
-  ],
-  ['lock-out: { per: [to], after: 3, within: 1h, for: 1h }', '{ symbol: TON }', 'in to is locked out apart'],
-  ['outputs: { max: 5, maxEach: 1 }', '{ symbol: TON }', 'in to can be paid as much again'],
-  ["expression: { require: 'outputs.all(o, o.amount < 5)' }", '{ symbol: TON }', 'in to is another text'],
-  [`expression: { require: "from != 'x'" }`, '{ symbol: TON }', 'in from is another text'],
-  [
-    'amount-limit: { max: 1 }',
-    '{ symbol: TON, to: x }',
-    'a.yaml:3:1: p/when: assets.yaml does not say how TON',
-  ],
-  [
-    'velocity-limit: { per: [memo, from], window: 1h, max: 1 }',
-    '{ symbol: [TON, ETH, APT] }',
-    'p/velocity-limit#1: assets.yaml does not say how APT and TON spells',
-  ],
-  ['deny-list: { of: to, list: x }', '{ source: vault }', 'how APT and TON spells'],
-  [
-    'deny-list: { of: to, list: x }',
-    '{ symbol: KAS }',
-    'a.yaml:5:5: p/deny-list#1: assets.yaml does not name KAS, so another spelling of an address in to is not denied; name it there with its chain',
-  ],
-])('policy validate refuses %s for %s, where another spelling gets past it', async (rule, when, said) => {
-  const faults = await faultsOf(policy(when, rule));
-  expect(faults).toHaveLength(1);
-  expect(faults[0]).toContain(said);
-});
+it.each(table('spellings', text, text, text))(
+  'policy validate refuses %s for %s, where another spelling gets past it',
+  async (rule, when, said) => {
+    const faults = await faultsOf(policy(when, rule));
+    expect(faults).toHaveLength(1);
+    expect(faults[0]).toContain(said);
+  },
+);
 
 it('and so it does without an asset table', async () => {
   const deny = 'deny-list: { of: to, list: x }';

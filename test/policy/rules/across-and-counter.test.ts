@@ -14,6 +14,7 @@ import {
   transfer,
   web3,
 } from '../callbacks.ts';
+import { tablesOf, text } from '../../cases.ts';
 
 const ONE = '{ symbol: USDT1742 }';
 const SALES = { facts: { group: 'sales' } };
@@ -113,6 +114,8 @@ const calls = (rule: string, when = '{ source: vault, symbol: ETH }'): string =>
 
 const SUM = 'window-limit: { window: 24h, max: 10, counter: total }';
 
+const table = tablesOf(new URL('cases/across-and-counter.yaml', import.meta.url));
+
 describe('a counter with a name', () => {
   const keyOf = (yaml: string, callback: Callback): string | undefined => {
     const { claims } = evaluateAt(release(yaml), callback, NOON);
@@ -150,33 +153,7 @@ describe('a counter with a name', () => {
     expect(keyOf(yaml, transfer({ symbol: 'BTC' }))).not.toBe(eth);
   });
 
-  it.each([
-    [
-      'window 24h',
-      'window-limit: { window: 25h, max: 10, counter: total }',
-      'has window 25h here, and 24h in',
-    ],
-    [
-      'window day',
-      'window-limit: { window: day, max: 10, counter: total }',
-      'has window day (UTC) here, and 24h',
-    ],
-    [
-      'per',
-      'window-limit: { per: [to], window: 24h, max: 10, counter: total }',
-      'has per [to] here, and [] in',
-    ],
-    [
-      'rule',
-      'velocity-limit: { window: 24h, max: 10, counter: total }',
-      'has rule velocity-limit here, and window-limit',
-    ],
-    [
-      'across',
-      'window-limit: { window: 24h, max: 10, counter: total, across: group }',
-      'has across group here, and source',
-    ],
-  ])('must be counted alike: %s', (_, rule, message) => {
+  it.each(table('faults', text, text, text))('must be counted alike: %s', (_, rule, message) => {
     const [fault = '', ...others] = faultsOf(withdrawals(SUM) + calls(rule));
     expect(others).toEqual([]);
     expect(fault).toContain(`the counter total ${message}`);
