@@ -78,13 +78,6 @@ export const texts: Column<readonly string[]> = (written, names) =>
 
 export const number: Column<number> = (written, names) => Number(text(written, names));
 
-/** A mapping of texts. */
-export const members: Column<Readonly<Record<string, string>>> = (written, names) => {
-  if (typeof written === 'string' || Array.isArray(written))
-    throw new Error(`${JSON.stringify(written)} is not a mapping`);
-  return Object.fromEntries(Object.entries(written).map(([name, value]) => [name, text(value, names)]));
-};
-
 /** One of these words. */
 export const oneOf =
   <const Word extends string>(...words: readonly Word[]): Column<Word> =>
