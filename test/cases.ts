@@ -26,7 +26,7 @@ interface Tables {
 export function tablesOf(file: URL, names: Names = {}) {
   const { names: own = {}, ...tables }: Tables = parse(readFileSync(file, 'utf8'), { schema: 'failsafe' });
   const known = Object.entries(own).reduce<Names>(
-    (before, [name, value]) => ({ ...before, [name]: text(value, before) }),
+    (before, [name, value]) => ({ ...before, [name]: string(value, before) }),
     names,
   );
   return <const Columns extends readonly Column<unknown>[]>(
@@ -53,7 +53,7 @@ function valuesOf(row: Written): readonly Written[] {
 }
 
 /** A text, or parts that are joined. A part such as `{ ab: 3 }` is `ababab`. */
-export const text: Column<string> = (written, names) => {
+export const string: Column<string> = (written, names) => {
   if (typeof written === 'string') {
     return written.replace(
       /\$(?:([A-Z][A-Z0-9_]*)|\{([A-Z][A-Z0-9_]*)\})/g,
@@ -64,25 +64,25 @@ export const text: Column<string> = (written, names) => {
     );
   }
   if (Array.isArray(written))
-    return (written as readonly Written[]).map((part) => text(part, names)).join('');
+    return (written as readonly Written[]).map((part) => string(part, names)).join('');
   return Object.entries(written)
-    .map(([part, times]) => text(part, names).repeat(Number(times)))
+    .map(([part, times]) => string(part, names).repeat(Number(times)))
     .join('');
 };
 
 /** A list of texts, or one text. */
-export const texts: Column<readonly string[]> = (written, names) =>
+export const strings: Column<readonly string[]> = (written, names) =>
   Array.isArray(written)
-    ? (written as readonly Written[]).map((each) => text(each, names))
-    : [text(written, names)];
+    ? (written as readonly Written[]).map((each) => string(each, names))
+    : [string(written, names)];
 
-export const number: Column<number> = (written, names) => Number(text(written, names));
+export const number: Column<number> = (written, names) => Number(string(written, names));
 
 /** One of these words. */
 export const oneOf =
   <const Word extends string>(...words: readonly Word[]): Column<Word> =>
   (written, names) => {
-    const found = words.find((word) => word === text(written, names));
+    const found = words.find((word) => word === string(written, names));
     if (found === undefined) throw new Error(`${JSON.stringify(written)} is none of ${words.join(', ')}`);
     return found;
   };

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { answersIn, rawConnection } from '../raw-connection.ts';
 import { type TestService, startTestService } from '../service.ts';
 import { SHOP, linesOf, refusalOf } from '../settings/written.ts';
-import { tablesOf, text, number } from '../cases.ts';
+import { tablesOf, string, number } from '../cases.ts';
 
 const WITHIN_MS = 10_000;
 const LISTED = 'countersign-ops.example';
 
-const table = tablesOf(new URL('cases/ops-hosts.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/ops-hosts.yaml', import.meta.url));
 
 describe('the ops port', () => {
   let service: TestService;
@@ -95,7 +95,7 @@ describe('the ops port', () => {
       });
   });
 
-  it.each(table('hosts', text, text, number))('refuses %s', async (_what, head, status) => {
+  it.each(rowsOf('hosts', string, string, number))('refuses %s', async (_what, head, status) => {
     expect((await answerTo(head))?.status).toBe(status);
   });
 

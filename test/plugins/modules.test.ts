@@ -9,7 +9,7 @@ import type { PluginAnswer } from '../../src/policy/facts.ts';
 import { eventually } from '../eventually.ts';
 import { payment } from '../policy/callbacks.ts';
 import { type TestAsking, askingModule } from './asking.ts';
-import { tablesOf, text } from '../cases.ts';
+import { tablesOf, string } from '../cases.ts';
 
 /** A file with this text, removed when the test is over. */
 function moduleFile(text: string): Pick<ModuleConfig, 'file' | 'sha256'> {
@@ -296,7 +296,7 @@ describe('a module that keeps failing', () => {
   });
 });
 
-const table = tablesOf(new URL('cases/modules.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/modules.yaml', import.meta.url));
 
 describe('a module that is not as the settings say does not start', () => {
   async function refusal(text: string, over: Partial<ModuleConfig> = {}): Promise<string> {
@@ -322,7 +322,7 @@ describe('a module that is not as the settings say does not start', () => {
     expect(await refusal(`//${'x'.repeat(1024 * 1024)}`)).toContain('is larger than 1 MiB');
   });
 
-  it.each(table('faults', text, text, text))('%s', async (_name, text, because) => {
+  it.each(rowsOf('faults', string, string, string))('%s', async (_name, text, because) => {
     const message = await refusal(text);
     expect(message).toContain(
       `module own-check: it can't start: `.slice(0, because.startsWith('it ended') ? 18 : undefined),

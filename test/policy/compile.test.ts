@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { compileRelease, readPolicyFiles } from '../../src/policy/compile.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
 import { NO_ASSETS, NOON, payment, release, transfer, evaluateAt } from './callbacks.ts';
-import { tablesOf, text } from '../cases.ts';
+import { tablesOf, string } from '../cases.ts';
 
 const SMALL = `policy: small
 callback: payment
@@ -32,7 +32,7 @@ function revisionOf(...texts: readonly string[]): string {
   return compiled.ok ? compiled.release.revision : `faults: ${JSON.stringify(compiled.faults)}`;
 }
 
-const table = tablesOf(new URL('cases/compile.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/compile.yaml', import.meta.url));
 
 describe('a release', () => {
   it('is named by the SHA-256 of its document', () => {
@@ -132,7 +132,7 @@ rules:
     );
   });
 
-  it.each(table('faults', text, text, text))(
+  it.each(rowsOf('faults', string, string, string))(
     'does not come from a document with %s',
     (_, document, message) => {
       const compiled = compileRelease(document);

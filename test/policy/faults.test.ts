@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { type PolicyFault, formatFault } from '../../src/policy/fault.ts';
-import { tablesOf, text } from '../cases.ts';
+import { tablesOf, string } from '../cases.ts';
 
 function faults(...texts: readonly string[]): readonly PolicyFault[] {
   const files = texts.map((text, index) => ({ name: `${'abc'[index]}.yaml`, text }));
@@ -15,7 +15,7 @@ rules:
   - amount-limit: { max: 1 }
 `;
 
-const table = tablesOf(new URL('cases/faults.yaml', import.meta.url), { SOUND });
+const rowsOf = tablesOf(new URL('cases/faults.yaml', import.meta.url), { SOUND });
 
 const cases: readonly (readonly [
   what: string,
@@ -23,7 +23,7 @@ const cases: readonly (readonly [
   place: string,
   message: string,
   expectedFix: string,
-])[] = table('faults', text, text, text, text, text);
+])[] = rowsOf('faults', string, string, string, string, string);
 
 describe('a fault in a policy file', () => {
   it('is not found in a sound one', () => {

@@ -15,7 +15,7 @@ import {
   transfer,
   web3,
 } from './callbacks.ts';
-import { tablesOf, text } from '../cases.ts';
+import { tablesOf, string } from '../cases.ts';
 
 const ASSETS = `assets:
   ETH: { chain: evm, decimals: 18 }
@@ -522,13 +522,13 @@ describe('the terms', () => {
   });
 });
 
-const table = tablesOf(new URL('cases/one-address-has-one-form.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/one-address-has-one-form.yaml', import.meta.url));
 
 describe('a policy is at fault for what no callback about its assets can have', () => {
   const faults = (rule: string, when: string): string =>
     faultsOf(onePolicy(rule, 'transfer', when), {}, ASSETS).join('\n');
 
-  it.each(table('faults', text, text, text))('%s %s', (rule, when, said) => {
+  it.each(rowsOf('faults', string, string, string))('%s %s', (rule, when, said) => {
     expect(faults(rule, when)).toContain(said);
   });
 

@@ -6,7 +6,7 @@ import { formatFault } from '../../src/policy/fault.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import { testsJsonSchema } from '../../tools/generate/policy-schemas.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
-import { tablesOf, text } from '../cases.ts';
+import { tablesOf, string } from '../cases.ts';
 
 const NOW = '2026-03-02T10:00:00Z';
 const PAY = "{ source: shop, payment: { appOrderId: '1' }, expect: SUCCESS }";
@@ -18,7 +18,7 @@ function faultsOf(text: string): readonly string[] {
   return read.ok ? [] : read.faults.map(formatFault);
 }
 
-const table = tablesOf(new URL('cases/test-files.yaml', import.meta.url), { NOW, PAY });
+const rowsOf = tablesOf(new URL('cases/test-files.yaml', import.meta.url), { NOW, PAY });
 
 describe('a test file', () => {
   it('is read with the lines of its tests and callbacks', () => {
@@ -45,7 +45,7 @@ describe('a test file', () => {
     });
   });
 
-  it.each(table('refused', text, text, text))(
+  it.each(rowsOf('refused', string, string, string))(
     'with %s is refused, with its place and its cure',
     (_, text, said) => {
       const faults = faultsOf(text);

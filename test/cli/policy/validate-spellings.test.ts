@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { place } from '../terminal.ts';
-import { tablesOf, text } from '../../cases.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 const ASSETS = `assets:
   TON: { chain: text, decimals: 9 }
@@ -25,9 +25,9 @@ async function faultsOf(yaml: string, assets: string | undefined = ASSETS): Prom
   return lines.map((line) => line.trim());
 }
 
-const table = tablesOf(new URL('cases/validate-spellings.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/validate-spellings.yaml', import.meta.url));
 
-it.each(table('spellings', text, text, text))(
+it.each(rowsOf('spellings', string, string, string))(
   'policy validate refuses %s for %s, where another spelling gets past it',
   async (rule, when, said) => {
     const faults = await faultsOf(policy(when, rule));

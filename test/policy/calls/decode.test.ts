@@ -3,7 +3,7 @@ import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'vi
 import { describe, expect, it } from 'vitest';
 import { decodeArguments } from '../../../src/policy/calls/decode.ts';
 import { type AbiParameter, type Value, formatTypes, readParameters } from '../../../src/policy/calls/abi.ts';
-import { tablesOf, text } from '../../cases.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 const SHAPES = [
   'address a',
@@ -110,10 +110,10 @@ function isCanonicalToViem(inputs: readonly AbiParameter[], hex: string): boolea
 const word = (value: bigint | number): string => BigInt(value).toString(16).padStart(64, '0');
 const words = (...values: readonly (bigint | number)[]): string => values.map(word).join('');
 
-const table = tablesOf(new URL('cases/decode.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/decode.yaml', import.meta.url));
 
 describe('hostile data costs no more reads than it has words', () => {
-  it.each(table('hostile', text, text, text, text))('%s', (_, shape, hex, because) => {
+  it.each(rowsOf('hostile', string, string, string, string))('%s', (_, shape, hex, because) => {
     const decoded = decodeArguments(readParameters(shape === '' ? [] : inputsOf(shape)), hex);
     expect(decoded).toMatchObject({ ok: false, because });
     expect(decoded.words).toBeLessThanOrEqual(Math.floor(hex.length / 64));

@@ -3,7 +3,7 @@ import { compileRelease } from '../../../src/policy/compile.ts';
 import { formatFault } from '../../../src/policy/fault.ts';
 import { faultsOf, release } from '../callbacks.ts';
 import { ASSETS, ROUTER, USDT } from './transactions.ts';
-import { tablesOf, text } from '../../cases.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 /** The faults of the rule with these parameters, from `line:column` on. */
 function faults(parameters: string, files: Readonly<Record<string, string>> = {}): readonly string[] {
@@ -17,10 +17,10 @@ const entry = (written: string): string => `{ calls: [${written}] }`;
 const transfer = (where: string, more = ''): string =>
   entry(`{ contract: '${USDT}', method: 'transfer(address,uint256)', decimals: 6, where: ${where}${more} }`);
 
-const table = tablesOf(new URL('cases/faults.yaml', import.meta.url), { USDT });
+const rowsOf = tablesOf(new URL('cases/faults.yaml', import.meta.url), { USDT });
 
 describe('an entry of contract-calls is at fault', () => {
-  it.each(table('entries', text, text, text))('%s', (_, parameters, fault) => {
+  it.each(rowsOf('entries', string, string, string))('%s', (_, parameters, fault) => {
     expect(faults(parameters)).toEqual([fault]);
   });
 
@@ -66,18 +66,18 @@ describe('an ABI file', () => {
   const using = (signature: string, where: string): string =>
     `{ abis: own.abi, calls: [{ contract: '${ROUTER}', method: '${signature}', where: ${where} }] }`;
 
-  it.each(table('abi', text, text, text))('may be %s', (_, text, where) => {
+  it.each(rowsOf('abi', string, string, string))('may be %s', (_, text, where) => {
     expect(faults(using('stake(uint256,address)', where), { 'own.abi': text })).toEqual([]);
     expect(faults(using('stake(uint, address)', where), { 'own.abi': text })).toEqual([]);
   });
 
-  it.each(table('unusable', text, text, text))('is at fault if it %s', (_, text, fault) => {
+  it.each(rowsOf('unusable', string, string, string))('is at fault if it %s', (_, text, fault) => {
     const found = faults(using('stake(uint256)', '{ 1: any }'), { 'own.abi': text });
     expect(found.filter((each) => each.startsWith('abis'))).toEqual([expect.stringContaining(fault)]);
   });
 
   const UNREADABLE: readonly (readonly [what: string, text: string, place: string, because: string])[] =
-    table('unreadable', text, text, text, text);
+    rowsOf('unreadable', string, string, string, string);
 
   it.each(UNREADABLE)(
     'with %s makes the entry of that method a fault, with its line',

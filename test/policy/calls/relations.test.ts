@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Release } from '../../../src/policy/release.ts';
 import { NOON, evaluateAt, faultsOf, pricesOf, release } from '../callbacks.ts';
 import { ME, PARTNER, ROUTER, THIEF, call, callbackOf, multicall } from './transactions.ts';
-import { tablesOf, text } from '../../cases.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 const ABI = `swap(uint256 amountIn, uint256 amountOutMin, address to, uint256 deadline)
 swaps((uint256 amountIn, uint256 amountOutMin)[] each, uint256 total)
@@ -174,7 +174,7 @@ describe('a deadline within an hour', () => {
   });
 });
 
-const table = tablesOf(new URL('cases/relations.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/relations.yaml', import.meta.url));
 
 describe('an amount that is at least a share of another', () => {
   const where = (out: string, amountIn = '{ max: 100000, asset: USDT }'): string =>
@@ -325,7 +325,7 @@ describe('an amount that is at least a share of another', () => {
     });
   });
 
-  it.each(table('faults', text, text, text))('is at fault with %s', (_, entry, fault) => {
+  it.each(rowsOf('faults', string, string, string))('is at fault with %s', (_, entry, fault) => {
     expect(faults(entry)).toEqual([fault]);
   });
 

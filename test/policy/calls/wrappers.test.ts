@@ -23,7 +23,7 @@ import {
   ZERO,
   EXEC,
 } from './transactions.ts';
-import { tablesOf, text } from '../../cases.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 const LIBRARY = '0x4444444444444444444444444444444444444444';
 const ETHER = 10n ** 18n;
@@ -493,7 +493,7 @@ rules:
   });
 });
 
-const table = tablesOf(new URL('cases/wrappers.yaml', import.meta.url), { USDT, ACCOUNT });
+const rowsOf = tablesOf(new URL('cases/wrappers.yaml', import.meta.url), { USDT, ACCOUNT });
 
 describe('an entry with calls is at fault', () => {
   const faults = (entries: string, multicall = 'multicall: { depth: 1, calls: 2 }, '): readonly string[] =>
@@ -504,7 +504,7 @@ describe('an entry with calls is at fault', () => {
   const own = (method: string, calls: string, more = ''): string =>
     `{ contract: '${ACCOUNT}', method: '${method}', calls: ${calls}${more} }`;
 
-  it.each(table('faults', text, text, text))('%s', (_, entries, fault) => {
+  it.each(rowsOf('faults', string, string, string))('%s', (_, entries, fault) => {
     expect(faults(entries)).toEqual([fault]);
   });
 

@@ -14,7 +14,7 @@ import {
   transfer,
   web3,
 } from '../callbacks.ts';
-import { tablesOf, text } from '../../cases.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 const ONE = '{ symbol: USDT1742 }';
 const SALES = { facts: { group: 'sales' } };
@@ -114,7 +114,7 @@ const calls = (rule: string, when = '{ source: vault, symbol: ETH }'): string =>
 
 const SUM = 'window-limit: { window: 24h, max: 10, counter: total }';
 
-const table = tablesOf(new URL('cases/across-and-counter.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/across-and-counter.yaml', import.meta.url));
 
 describe('a counter with a name', () => {
   const keyOf = (yaml: string, callback: Callback): string | undefined => {
@@ -153,7 +153,7 @@ describe('a counter with a name', () => {
     expect(keyOf(yaml, transfer({ symbol: 'BTC' }))).not.toBe(eth);
   });
 
-  it.each(table('faults', text, text, text))('must be counted alike: %s', (_, rule, message) => {
+  it.each(rowsOf('faults', string, string, string))('must be counted alike: %s', (_, rule, message) => {
     const [fault = '', ...others] = faultsOf(withdrawals(SUM) + calls(rule));
     expect(others).toEqual([]);
     expect(fault).toContain(`the counter total ${message}`);

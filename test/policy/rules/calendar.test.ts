@@ -11,7 +11,7 @@ import {
   longestPeriodMs,
   readSpan,
 } from '../../../src/policy/language/calendar.ts';
-import { oneOf, tablesOf, text } from '../../cases.ts';
+import { oneOf, tablesOf, string } from '../../cases.ts';
 
 /** Zones with summer time, without, with half hours, and where clocks jump at midnight itself. */
 const ZONES = [
@@ -49,15 +49,14 @@ function shown(zone: string, atMs: number): string {
   return format.format(atMs);
 }
 
-const table = tablesOf(new URL('cases/calendar.yaml', import.meta.url));
+const rowsOf = tablesOf(new URL('cases/calendar.yaml', import.meta.url));
 
 describe('a calendar', () => {
-  it.each(table('periods', oneOf('day', 'week', 'month', 'quarter', 'year'), text, text, text, text))(
-    '%s in %s at %s',
-    (unit, zone, now, start, end) => {
-      expect(period(unit, zone, now)).toEqual([start, end]);
-    },
-  );
+  it.each(
+    rowsOf('periods', oneOf('day', 'week', 'month', 'quarter', 'year'), string, string, string, string),
+  )('%s in %s at %s', (unit, zone, now, start, end) => {
+    expect(period(unit, zone, now)).toEqual([start, end]);
+  });
 
   it('holds the instant, between two local midnights, and leaves no gap', () => {
     const instant = fc.integer({ min: Date.UTC(2000, 0, 1), max: Date.UTC(2040, 0, 1) });
@@ -169,7 +168,7 @@ describe('an error of the runtime', () => {
 });
 
 describe('a period of opening hours', () => {
-  it.each(table('openings', text, text, text, text, text))(
+  it.each(rowsOf('openings', string, string, string, string, string))(
     'in %s of %s at %s is without a change of the clocks',
     (zone, span, at, start, end) => {
       const { open, startMs, endMs } = opening(zone, span).at(Date.parse(at));
