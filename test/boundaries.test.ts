@@ -100,7 +100,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   main: ['cli'],
-  generate: ['packages/platform', 'policy', 'release', 'settings'],
+  generate: ['packages/platform', 'policy', 'release', 'settings', 'store', 'errors'],
 };
 
 /** The only folders that may know a framework, and what `policy`, `claims` and `callback` may know at all. */

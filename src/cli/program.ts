@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { CountersignError, usageError } from '../errors.ts';
+import { CountersignError, ERRORS, usageError } from '../errors.ts';
 import { printableJson } from '../values/printable.ts';
 import { type Call, type CommandRow, type ExitCode, optionName } from './command.ts';
 import { commandsFor } from './commands.ts';
@@ -158,14 +158,8 @@ function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): Exit
   const { code, message, data } = thrown;
   if (json) terminal.out(`${printableJson({ error: { code, message, data } })}\n`);
   else terminal.err(`${code}: ${message}\n`);
-  return code === 'POLICY_INVALID' ||
-    code === 'POLICY_CONFLICT' ||
-    code === 'ORDER_CONFLICT' ||
-    code === 'RELEASE_REFUSED' ||
-    code === 'NOT_FOUND' ||
-    (code === 'PLATFORM_REFUSED' && data['outcome'] === 'refused')
-    ? 1
-    : 2;
+  // Whatever the platform says, it may have done what was requested.
+  return code === 'PLATFORM_REFUSED' && data['outcome'] !== 'refused' ? 2 : ERRORS[code].exit;
 }
 
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

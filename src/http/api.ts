@@ -11,7 +11,7 @@ import { type OrderSource, announceOrder, orderJson, orderSource } from '../orde
 import { releaseApproval, releaseResultJson } from '../orders/release.ts';
 import { pricesJson, setPrices } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
-import { CountersignError, type Failure, messageOf, usageError } from '../errors.ts';
+import { CountersignError, type ErrorCode, type Failure, messageOf, usageError } from '../errors.ts';
 import type { Simulate } from '../simulation/simulator.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
@@ -19,15 +19,7 @@ import { formatSchemaError } from '../values/schema-error.ts';
 import { type Bounds, decodeMembers } from '../values/members.ts';
 import { equalInConstantTime } from '../values/secret.ts';
 import { bodyReader } from './body.ts';
-import {
-  type Answers,
-  type ApiCode,
-  type ApiRoute,
-  type Reply,
-  apiRoutes,
-  expressPath,
-  statusOf,
-} from './routes.ts';
+import { type Answers, type ApiRoute, type Reply, apiRoutes, expressPath, statusOf } from './routes.ts';
 
 export interface ApiParts {
   readonly store: Pick<
@@ -221,7 +213,7 @@ function isToken(given: string, token: () => string): boolean {
   }
 }
 
-export function refuse(response: Response, code: ApiCode, message: string, status = statusOf(code)): void {
+export function refuse(response: Response, code: ErrorCode, message: string, status = statusOf(code)): void {
   response.status(status).json({ error: { code, message } });
 }
 

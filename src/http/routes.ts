@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { KINDS } from '../callback/callback.ts';
-import type { ErrorCode } from '../errors.ts';
-
-/** The codes of the API that no other part of the program has. */
-export type ApiCode = ErrorCode | 'API_OFF' | 'TOKEN_WRONG' | 'INTERNAL' | 'NOT_RUNNING';
+import { ERRORS, type ErrorCode } from '../errors.ts';
 
 /** The bodies of answers by status. The description of a body says what the status means. */
 export type Answers = Readonly<Record<number, z.ZodType>>;
@@ -28,8 +25,8 @@ export interface ApiRoute<A extends Answers = Answers> extends Route<A> {
   /** The parameters or the body in a few words, for errors. */
   readonly form: string;
   readonly example?: Readonly<Record<string, unknown>>;
-  /** The codes of its own refusals. {@link REFUSALS} has their statuses. */
-  readonly refusals: readonly ApiCode[];
+  /** The codes of its own refusals. {@link ERRORS} has their statuses. */
+  readonly refusals: readonly ErrorCode[];
 }
 
 /** The path as Express writes it. */
@@ -40,35 +37,37 @@ export function expressPath(path: string): string {
 /** Sends one of the answers. */
 export type Reply<A extends Answers> = <S extends keyof A & number>(status: S, body: z.input<A[S]>) => void;
 
-/** The refusals of the API by status. */
-export const REFUSALS = {
-  400: { meaning: 'the request has a fault', codes: ['USAGE', 'ORDER_INVALID', 'PRICE_INVALID'] },
-  401: { meaning: 'the token is wrong', codes: ['TOKEN_WRONG'] },
-  403: { meaning: 'the settings have no token, or turn the call off', codes: ['API_OFF'] },
-  404: { meaning: 'there is no such order, decision or path', codes: ['NOT_FOUND'] },
-  408: { meaning: 'the body did not arrive in time', codes: ['USAGE'] },
-  409: {
-    meaning: 'the id has another order, or a used one; or it has no approval that can be released',
-    codes: ['ORDER_CONFLICT', 'RELEASE_REFUSED'],
-  },
-  413: { meaning: 'the body is larger than 64 KiB', codes: ['USAGE'] },
-  415: { meaning: 'the body is not `application/json` in UTF-8', codes: ['USAGE'] },
-  429: { meaning: 'too many simulations are waiting', codes: ['BUSY'] },
-  500: { meaning: 'an internal error', codes: ['INTERNAL'] },
-  503: {
-    meaning: "the service can't reach the store, or the process that simulates does not run",
-    codes: ['STORE_UNREACHABLE', 'STORE_MOVED', 'NOT_RUNNING'],
-  },
-} as const satisfies Readonly<Record<number, { meaning: string; codes: readonly ApiCode[] }>>;
+/** What the status of a refusal means. */
+export const REFUSALS: Readonly<Record<number, string>> = {
+  400: 'the request has a fault',
+  401: 'the token is wrong',
+  403: 'the settings have no token, or turn the call off',
+  404: 'there is no such order, decision or path',
+  408: 'the body did not arrive in time',
+  409: 'the id has another order, or a used one; or it has no approval that can be released',
+  413: 'the body is larger than 64 KiB',
+  415: 'the body is not `application/json` in UTF-8',
+  429: 'too many simulations are waiting',
+  500: 'an internal error',
+  503: "the service can't reach the store, or the process that simulates does not run",
+};
 
 /** The refusals of all API routes, and those of routes with a body. */
 export const REFUSED_ALWAYS = [401, 403, 500, 503] as const;
 export const REFUSED_BODIES = [408, 413, 415] as const;
 
-/** The status of an error. An unknown code is an internal error. */
-export function statusOf(code: string): number {
-  const found = Object.entries(REFUSALS).find(([, { codes }]) => codes.some((each) => each === code));
-  return Number(found?.[0] ?? 500);
+/** The status of an error. One that has none is an internal error. */
+export function statusOf(code: ErrorCode): number {
+  const row = ERRORS[code];
+  return 'status' in row ? row.status : 500;
+}
+
+/** The codes of refusals with a status. */
+export function codesOf(status: number): readonly string[] {
+  if (REFUSED_BODIES.some((each) => each === status)) return ['USAGE'];
+  return Object.entries(ERRORS).flatMap(([code, row]) =>
+    'status' in row && row.status === status ? [code] : [],
+  );
 }
 
 export const refusal = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) });

@@ -6,6 +6,7 @@ import type { CallbackUrl } from '../http/public.ts';
 import {
   type ApiRoute,
   REFUSALS,
+  codesOf,
   REFUSED_ALWAYS,
   REFUSED_BODIES,
   type Route,
@@ -159,8 +160,9 @@ function apiOf(route: ApiRoute, schemas: Schemas): Part {
 function refusalsOf({ refusals, body }: ApiRoute): Part {
   const statuses = new Set([...refusals.map(statusOf), ...REFUSED_ALWAYS, ...(body ? REFUSED_BODIES : [])]);
   const rows = Object.entries(REFUSALS).filter(([status]) => statuses.has(Number(status)));
-  const written = rows.map(([status, { meaning, codes }]): [string, Part] => {
-    const own = codes.filter((code) => refusals.includes(code));
+  const written = rows.map(([status, meaning]): [string, Part] => {
+    const codes = codesOf(Number(status));
+    const own = codes.filter((code) => refusals.some((each) => each === code));
     return [status, { description: meaning, content: refusedWith(own.length === 0 ? codes : own) }];
   });
   const { 400: fault, ...others } = Object.fromEntries(written);

@@ -171,7 +171,8 @@ const refusingRuleOf = ({ policy, rule, because }: RuleExplanation): RefusingRul
   because,
 });
 
-const REASONS: Readonly<Record<string, string>> = {
+/** What each code of a decision that nothing else explains says. */
+export const DECISION_REASONS: Readonly<Record<string, string>> = {
   RULE_REFUSED: 'an earlier refusal still applies, until the policies or a list that it depends on change',
   NO_POLICY:
     'no policy with a rule that enforces applies for certain to this callback; ' +
@@ -196,9 +197,9 @@ function reasonOf(
 ): string {
   if (code === 'RULE_REFUSED' && first !== undefined) {
     const { policy, rule, because } = first;
-    return `${policy}/${rule} refused it first: ${because}; ${REASONS[code]}`;
+    return `${policy}/${rule} refused it first: ${because}; ${DECISION_REASONS[code]}`;
   }
-  if (code !== 'APPROVED') return REASONS[code] ?? `refused: ${code}`;
+  if (code !== 'APPROVED') return DECISION_REASONS[code] ?? `refused: ${code}`;
   let enforcing = 0;
   for (const { mode } of rules) if (mode === 'enforce') enforcing++;
   return enforcing === 1

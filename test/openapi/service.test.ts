@@ -630,7 +630,7 @@ describe('the routes', () => {
   });
 
   it('docs/api.md names each status of a refusal with its meaning', () => {
-    const rows = Object.entries(REFUSALS).map(([status, { meaning }]) => `${status} | ${meaning}`);
+    const rows = Object.entries(REFUSALS).map(([status, meaning]) => `${status} | ${meaning}`);
     const named = page.match(/(?<=^\| )\d{3} +\| .*?(?= *\|$)/gm)?.map((row) => row.replace(/ +\|/, ' |'));
     expect(named).toEqual(rows);
   });

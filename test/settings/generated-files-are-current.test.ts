@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { readHere } from '../../tools/generate/marks.ts';
 import { parse } from 'yaml';
+import { codesPage } from '../../tools/generate/codes.ts';
 import { generatedSettingsFiles } from '../../tools/generate/settings.ts';
 import type { Settings } from '../../src/settings/schema.ts';
 import { type JsonSchema, settingKeys, settingsJsonSchema } from '../../src/settings/keys.ts';
@@ -11,9 +12,12 @@ import type { SourceConfig } from '../../src/signature/config.ts';
 import { SHOP, settingsOf, settingsOfFile } from './written.ts';
 
 describe('what is generated from the schema', () => {
-  it.each(generatedSettingsFiles(readHere))('%s is as it is checked in', (path, content) => {
-    expect(readFileSync(path, 'utf8')).toBe(content);
-  });
+  it.each([...generatedSettingsFiles(readHere), codesPage(readHere)])(
+    '%s is as it is checked in',
+    (path, content) => {
+      expect(readFileSync(path, 'utf8')).toBe(content);
+    },
+  );
 });
 
 it('only the secrets of the store are not read again when their file changes', () => {

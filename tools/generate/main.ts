@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { operationsPage } from '../../packages/platform/specification.ts';
 import { commandLine } from '../command-line.ts';
+import { codesPage } from './codes.ts';
 import { examplesPage } from './examples.ts';
 import { readHere } from './marks.ts';
 import { generatedPolicyFiles } from './rules.ts';
@@ -19,6 +20,7 @@ const { check = false } = commandLine(
 for (const [path, content] of [
   ...generatedSettingsFiles(readHere),
   ...generatedPolicyFiles(readHere),
+  codesPage(readHere),
   operationsPage(),
   await examplesPage(readHere),
 ]) {
