@@ -1,10 +1,8 @@
-import type { CountersignError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
 import {
   type Answerer,
   type ErrorMessage,
   compileCacheEnv,
-  errorMessage,
   errorOf,
   startThread,
 } from '../../values/worker.ts';
@@ -13,7 +11,7 @@ import type { Database, FileGuard, Identity } from './database.ts';
 import { type Batch, type Write, createEngine } from './engine.ts';
 import type { LockWait } from './lock.ts';
 import { isDiskError, isFromSqlite } from './sqlite-errors.ts';
-import type { BatchResult, Outcome } from './transaction.ts';
+import type { BatchResult } from './transaction.ts';
 import type { BatchCommitter } from './write-queue.ts';
 
 export interface Committer extends BatchCommitter<Write> {
@@ -119,31 +117,9 @@ export function startWriter(data: WriterData, onEnd: () => void, entry = WRITER)
     data,
     waitingMax: WRITER_BATCHES,
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the entry sends it
-    read: (answer) => resultOf(answer as BatchMessage),
+    read: (answer) => answer as BatchResult,
     onEnd,
   });
-}
-
-/** A BatchResult as a message between threads. */
-export interface BatchMessage {
-  readonly committed: boolean;
-  readonly outcomes: readonly (
-    { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorMessage }
-  )[];
-}
-
-export function batchMessage({ committed, outcomes }: BatchResult): BatchMessage {
-  return {
-    committed,
-    outcomes: outcomes.map((each) => (each.ok ? each : { ok: false, error: errorMessage(each.error) })),
-  };
-}
-
-function resultOf({ committed, outcomes }: BatchMessage): BatchResult {
-  return {
-    committed,
-    outcomes: outcomes.map((each): Outcome => (each.ok ? each : { ok: false, error: errorOf(each.error) })),
-  };
 }
 
 /** Whether the disk accepts writes, according to the latest ones. */
@@ -161,7 +137,7 @@ const DISK_ERROR_MS = 10_000;
  * there is room again.
  */
 function createWritability(): Writability {
-  let error: CountersignError | undefined;
+  let error: ErrorMessage | undefined;
   let failedAtMs = 0;
   return {
     record({ writes }, { committed, outcomes }) {
@@ -181,7 +157,7 @@ function createWritability(): Writability {
       if (isOver) error = undefined;
     },
     assertWritable() {
-      if (error !== undefined) throw error;
+      if (error !== undefined) throw errorOf(error);
     },
   };
 }

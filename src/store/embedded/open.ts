@@ -92,7 +92,7 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     name: 'embedded',
     ...createVerbs({
       read,
-      write: (write) => queue.write(write),
+      write: queue.write,
       connection,
       tables,
       now,

@@ -24,10 +24,10 @@ export function storeClosedError(file: string): CountersignError {
 export const isBusy = (thrown: unknown): boolean => [BUSY, PROTOCOL].includes(errcodeOf(thrown) & 0xff);
 
 /** Whether the error is from SQLite, and not from a verb that rejected its argument. */
-export const isFromSqlite = ({ data }: CountersignError): boolean => 'errcode' in data;
+export const isFromSqlite = ({ data }: Pick<CountersignError, 'data'>): boolean => 'errcode' in data;
 
 /** Whether the disk is full or fails. */
-export function isDiskError({ data: { errcode } }: CountersignError): boolean {
+export function isDiskError({ data: { errcode } }: Pick<CountersignError, 'data'>): boolean {
   return typeof errcode === 'number' && [IO_FAILED, FULL].includes(errcode & 0xff);
 }
 

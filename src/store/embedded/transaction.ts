@@ -1,11 +1,14 @@
-import type { CountersignError } from '../../errors.ts';
+import { type ErrorMessage, errorMessage } from '../../values/worker.ts';
 import type { Database } from './database.ts';
 import { createBegin } from './lock.ts';
 import { storeError } from './sqlite-errors.ts';
 
-/** The result of one write that is on disk, or the error because of which the write was undone. */
-export type Outcome =
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: CountersignError };
+/**
+ * The result of one write that is on disk, or the error because of which the write was undone. Plain data, so that
+ * a thread can send it.
+ */
+type Outcome =
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly error: ErrorMessage };
 
 export interface BatchResult {
   /** False if the whole transaction failed, so that nothing was written. */
@@ -60,7 +63,7 @@ export function createCommit<W>(
       undo.run();
       release.run();
       refresh();
-      return { ok: false, error: storeError(file, thrown) };
+      return { ok: false, error: errorMessage(storeError(file, thrown)) };
     }
   };
 
@@ -96,7 +99,7 @@ export function createCommit<W>(
       throw new Error('a batch of writes was neither committed nor undone');
     } catch (thrown) {
       rollBack();
-      const error = storeError(file, thrown);
+      const error = errorMessage(storeError(file, thrown));
       return { committed: false, outcomes: batch.map(() => ({ ok: false, error })) };
     }
   };

@@ -44,9 +44,22 @@ export interface VerbsParts {
 /** The verbs of the store for its data. Each is one read, or goes through the write queue. */
 export function createVerbs(parts: VerbsParts): Pick<Store, DataVerb | ClockVerb> {
   const look = createClockLook(parts);
-  const clockVerbs = createClockVerbs(parts, look);
-  return { ...createReadVerbs(parts, look), ...clockVerbs, ...createWriteVerbs(parts, clockVerbs.clock) };
+  const send: SendWrite = (verb, argument) =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the verb's handler returns it
+    parts.write({ verb, argument } as Write) as Promise<ResultOf<WriteVerbs, typeof verb>>;
+  const clockVerbs = createClockVerbs(parts, look, send);
+  return {
+    ...createReadVerbs(parts, look),
+    ...clockVerbs,
+    ...createWriteVerbs(parts, send, clockVerbs.clock),
+  };
 }
+
+/** Sends a verb with its argument to the write queue. */
+type SendWrite = <V extends keyof WriteVerbs>(
+  verb: V,
+  argument: ArgumentOf<WriteVerbs, V>,
+) => Promise<ResultOf<WriteVerbs, V>>;
 
 function createReadVerbs(
   { read, connection, tables, now, instant }: VerbsParts,
@@ -167,9 +180,8 @@ function clockRequest(
   return { mode, elapsed: { id: elapsed.id, elapsedMs: elapsed.elapsedMs() }, maxGapMs };
 }
 
-function createClockVerbs(parts: VerbsParts, look: ClockLook): Pick<Store, ClockVerb> {
+function createClockVerbs(parts: VerbsParts, look: ClockLook, write: SendWrite): Pick<Store, ClockVerb> {
   const { read, clockBounds = UNBOUNDED } = parts;
-  const write = writeVerb(parts);
   const stateOf = (found: ClockReading): ClockState =>
     clockStateOf(found, clockBounds.maxStepMs, 'this machine');
   return {
@@ -180,24 +192,28 @@ function createClockVerbs(parts: VerbsParts, look: ClockLook): Pick<Store, Clock
   };
 }
 
-function createWriteVerbs(parts: VerbsParts, moveClock: () => Promise<ClockState>): Pick<Store, WriteVerb> {
+function createWriteVerbs(
+  parts: VerbsParts,
+  send: SendWrite,
+  moveClock: () => Promise<ClockState>,
+): Pick<Store, WriteVerb> {
   let hasMovedClock = parts.clockBounds === undefined;
-  const send = (request: Write): Promise<unknown> => {
-    // Shares the transaction of this process' first write, so that this write has the right time. If it
-    // fails, the store's own check finds a jump, and `settle` tries again.
+  // Shares the transaction of this process' first write, so that this write has the right time. If it fails,
+  // the store's own check finds a jump, and `settle` tries again.
+  const moveClockFirst = (): void => {
     if (!hasMovedClock) moveClock().catch(() => undefined);
     hasMovedClock = true;
-    return parts.write(request);
   };
-  const write = writeVerb({ write: send });
+  const write: SendWrite = (verb, argument) => {
+    moveClockFirst();
+    return send(verb, argument);
+  };
   return {
-    ...makeVerbs(
-      'writes',
-      <V extends WriteVerb>(verb: V): VerbOf<V> =>
-        (argument) =>
-          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is sent in another form is below
-          send({ verb, argument } as Write) as Promise<ResultOf<Store, V>>,
-    ),
+    ...makeVerbs('writes', <V extends WriteVerb>(verb: V): VerbOf<V> => (argument) => {
+      moveClockFirst();
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is sent in another form is below
+      return parts.write({ verb, argument } as Write) as Promise<ResultOf<Store, V>>;
+    }),
     // An outage looks like a jump of the clock until moveClock compares it with the kernel's count of elapsed
     // time.
     async settle(request) {
@@ -223,16 +239,4 @@ function createWriteVerbs(parts: VerbsParts, moveClock: () => Promise<ClockState
     },
     recordNotification: (request) => write('recordNotification', notificationStepOf(request)),
   };
-}
-
-/** Sends a verb with its argument, and gives the result the type of the verb. */
-function writeVerb({
-  write,
-}: Pick<VerbsParts, 'write'>): <V extends keyof WriteVerbs>(
-  verb: V,
-  argument: ArgumentOf<WriteVerbs, V>,
-) => Promise<ResultOf<WriteVerbs, V>> {
-  return <V extends keyof WriteVerbs>(verb: V, argument: ArgumentOf<WriteVerbs, V>) =>
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the verb's handler returns it
-    write({ verb, argument } as Write) as Promise<ResultOf<WriteVerbs, V>>;
 }

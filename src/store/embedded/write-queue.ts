@@ -1,4 +1,5 @@
 import { CountersignError } from '../../errors.ts';
+import { errorOf } from '../../values/worker.ts';
 import { storeClosedError, storeError } from './sqlite-errors.ts';
 import type { BatchResult } from './transaction.ts';
 
@@ -18,7 +19,7 @@ export interface BatchCommitter<W> {
 
 export interface WriteQueue<W> {
   /** Resolves with the write's result once that is on disk; rejects with a CountersignError. */
-  write(write: W): Promise<unknown>;
+  readonly write: (write: W) => Promise<unknown>;
   /** Throws STORE_UNREACHABLE while a batch is stuck. Nothing else detects a thread that hangs. */
   expectNotStuck(): void;
   /** Accepts no more writes; resolves once each accepted write is on disk or rejected. */
@@ -67,7 +68,8 @@ export function createWriteQueue<W>(file: string, committer: BatchCommitter<W>):
       for (const [index, { resolve, reject }] of batch.entries()) {
         const outcome = outcomes[index];
         if (outcome?.ok === true) resolve(outcome.value);
-        else reject(outcome?.error ?? storeError(file, new Error('nothing is known of the write')));
+        else if (outcome !== undefined) reject(errorOf(outcome.error));
+        else reject(storeError(file, new Error('nothing is known of the write')));
       }
       counts.commits += committed ? 1 : 0;
       counts.writes += committed ? batch.length : 0;

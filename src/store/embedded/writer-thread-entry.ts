@@ -1,8 +1,9 @@
 import { workerData } from 'node:worker_threads';
 import { type Answer, answerQuestions } from '../../values/worker.ts';
-import { type BatchMessage, type WriterData, batchMessage } from './committer.ts';
+import type { WriterData } from './committer.ts';
 import { createFileGuard, openDatabase } from './database.ts';
 import { type Batch, createEngine } from './engine.ts';
+import type { BatchResult } from './transaction.ts';
 
 /* This runs in the writer thread. It commits one batch after the other through its own connection. */
 
@@ -11,7 +12,7 @@ const CHECKPOINT_WRITES = 500;
 /** A commit checkpoints a WAL of this many pages itself. Only large or unbroken writes reach it. */
 const CHECKPOINT_PAGES_MAX = 16_000;
 
-function openWriter(): Answer<Batch, BatchMessage> {
+function openWriter(): Answer<Batch, BatchResult> {
   const { file, identity, retention, maxStepMs, lockWait }: WriterData = workerData;
   const database = openDatabase(file, { create: false, lockWait });
   createFileGuard(file, identity).check();
@@ -29,7 +30,7 @@ function openWriter(): Answer<Batch, BatchMessage> {
     }
   };
   return (batch) => {
-    const result = batchMessage(commit(batch));
+    const result = commit(batch);
     written += batch.writes.length;
     if (written >= CHECKPOINT_WRITES) {
       written = 0;
