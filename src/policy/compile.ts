@@ -34,7 +34,8 @@ import { refuse } from './outcome.ts';
 import type { RuleContext } from './rule-context.ts';
 import type { Check, Rule } from './rules/rule.ts';
 import { sharedCounterFaults } from './shared-counters.ts';
-import { ALWAYS, type When, bothTexts, compileWhen } from './language/when.ts';
+import { ALWAYS, type When, bothTexts } from './language/conditions.ts';
+import { compileWhen } from './language/when.ts';
 
 /** Policies over all files. */
 const POLICIES_MAX = 1000;
@@ -330,8 +331,8 @@ function callsOfTaken(entry: CompiledEntry): readonly AllowedTransactions[] {
 }
 
 /** Whether it applies to each transaction, or to each on the networks of the rules in it. */
-const namesOnlyNetworks = ({ when: { texts, conditions } }: CompiledEntry): boolean =>
-  conditions.length === 0 && [...texts.keys()].every((member) => member === 'symbol');
+const namesOnlyNetworks = ({ when: { conditions } }: CompiledEntry): boolean =>
+  conditions.every((each) => each.is === 'one-of' && each.member === 'symbol' && !each.isListed);
 
 /** The parts of a policy that all its entries share. */
 interface PolicyParts extends RuleFiles {

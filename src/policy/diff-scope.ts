@@ -1,8 +1,8 @@
 import type { Kind } from '../callback/callback.ts';
 import type { Direction } from './value-changes.ts';
 import { MULTI_VALUED } from './language/members.ts';
-import { type CompiledEntry, type CompiledPolicy, isDisjoint } from './release.ts';
-import type { When } from './language/when.ts';
+import { type When, excludes, implies } from './language/conditions.ts';
+import type { CompiledEntry, CompiledPolicy } from './release.ts';
 
 /** The callbacks that a policy judges. */
 export interface Scope {
@@ -49,9 +49,8 @@ function contains(outer: Scope, inner: Scope): boolean {
   return (
     outer.covers &&
     outer.callback === inner.callback &&
-    outer.when.conditions.length === 0 &&
     (!outer.when.texts.has(MULTI_VALUED) || readsSameAddresses(outer, inner)) &&
-    [...outer.when.texts].every(([member, texts]) => isSubset(inner.when.texts.get(member), texts))
+    implies(inner.when, outer.when)
   );
 }
 
@@ -62,6 +61,9 @@ function isSameMixture(one: Scope, other: Scope): boolean {
     ? others === undefined
     : readsSameAddresses(one, other) && isSubset(others, texts) && isSubset(texts, others ?? texts);
 }
+
+const isDisjoint = (one: Scope, other: Scope): boolean =>
+  one.callback !== other.callback || excludes(one.when, other.when);
 
 const readsSameAddresses = (one: Scope, other: Scope): boolean =>
   (one.movements === undefined) === (other.movements === undefined);
@@ -77,7 +79,7 @@ export const coversAll = ({ entries }: CompiledPolicy): boolean => entries.some(
  */
 function coversWhatItPasses(entry: CompiledEntry): boolean {
   const { when, mode } = entry;
-  if (mode !== 'enforce' || when.texts.size > 0 || when.conditions.length > 0) return false;
+  if (mode !== 'enforce' || when.conditions.length > 0) return false;
   if (!('group' in entry)) return entry.covers;
   return entry.group === 'any'
     ? entry.entries.every(coversAsAlternative)

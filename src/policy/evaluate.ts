@@ -2,7 +2,6 @@ import type { Callback, Movements } from '../callback/callback.ts';
 import { BOUNDS, type Claim } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
-import type { Tested } from './language/conditions.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
 import {
   type Alternative,
@@ -16,7 +15,7 @@ import { UnreadableMember } from './language/members.ts';
 import { withMovements } from './movements.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
 import { type RuleOutcome, refuse } from './outcome.ts';
-import { isWithoutConditions, mayMeet, testWhen } from './language/when.ts';
+import { type Tested, isWithoutConditions, mayMeet, testWhen } from './language/conditions.ts';
 
 /** The validity of an evaluation that does not depend on the time. */
 const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;

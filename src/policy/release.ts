@@ -4,7 +4,7 @@ import type { Place, PolicyFault } from './fault.ts';
 import { SOURCE } from './language/members.ts';
 import type { MovementReader } from './movements.ts';
 import type { Check } from './rules/rule.ts';
-import type { When } from './language/when.ts';
+import type { When } from './language/conditions.ts';
 
 interface CompiledBase {
   /** `amount-limit#1`; in a group `amount-limit#1.2`. */
@@ -98,39 +98,31 @@ export function indexPolicies(
   };
 }
 
-/** Whether a policy certainly applies to each callback of a kind with these texts. */
-export function appliesWherever(
-  { callback, when }: Pick<CompiledPolicy, 'callback' | 'when'>,
-  kind: Kind,
-  texts: When['texts'],
-): boolean {
-  return (
-    callback === kind &&
-    when.conditions.length === 0 &&
-    [...when.texts].every(([member, allowed]) => {
-      const own = texts.get(member);
-      return own !== undefined && [...own].every((text) => allowed.has(text));
-    })
-  );
-}
-
 const SYMBOL = 'symbol';
 
-/** Members of which every callback has exactly one value. */
-const ALWAYS_PRESENT = [SOURCE, SYMBOL];
+/** A policy, or one of its entries. */
+export interface Part {
+  /** `small`, `small/amount-limit#1`. */
+  readonly name: string;
+  readonly policy: CompiledPolicy;
+  readonly itself: CompiledPolicy | CompiledEntry;
+  /** The policy and the groups that it is in, outermost first. */
+  readonly around: readonly Part[];
+}
 
-/** Whether certainly no callback is one of both. One that lacks a member, or has several values, may be. */
-export function isDisjoint(
-  one: Pick<CompiledPolicy, 'callback' | 'when'>,
-  other: Pick<CompiledPolicy, 'callback' | 'when'>,
-): boolean {
-  return (
-    one.callback !== other.callback ||
-    ALWAYS_PRESENT.some((member) => {
-      const [texts, others] = [one.when.texts.get(member), other.when.texts.get(member)];
-      return texts !== undefined && others !== undefined && ![...others].some((text) => texts.has(text));
-    })
-  );
+/** The policy, and then each of its entries, those in groups included, in order. */
+export function partsOf(policy: CompiledPolicy): readonly Part[] {
+  const partsIn = (
+    itself: CompiledPolicy | CompiledEntry,
+    around: readonly Part[],
+    name: string,
+  ): readonly Part[] => {
+    const part = { name, policy, itself, around };
+    if (!('entries' in itself)) return [part];
+    const inner = [...around, part];
+    return [part, ...itself.entries.flatMap((each) => partsIn(each, inner, `${policy.name}/${each.name}`))];
+  };
+  return partsIn(policy, [], policy.name);
 }
 
 const mayMatch = ({ texts }: When, member: string, value: string): boolean =>

@@ -1,5 +1,6 @@
 import { type PolicyFault, faultOfFile } from './fault.ts';
-import { type CompiledPolicy, type CompiledRule, isDisjoint } from './release.ts';
+import { excludes } from './language/conditions.ts';
+import type { CompiledPolicy, CompiledRule } from './release.ts';
 import type { SharedCounter } from './rules/rule.ts';
 
 /** A rule that names its counter. */
@@ -37,7 +38,8 @@ function faultAmong(sharer: Sharer, others: readonly Sharer[]): PolicyFault | un
       return faultOf(rule, policy, message, `write the same ${name} in both, or name another counter`);
     }
     // Two rules of one policy are compared where they are compiled: alternatives may share a count.
-    if (policy === other.policy || isDisjoint(policy, other.policy)) continue;
+    const areApart = policy.callback !== other.policy.callback || excludes(policy.when, other.policy.when);
+    if (policy === other.policy || areApart) continue;
     const message = `a callback could count twice under the counter ${shared.name}, here and in ${nameOf(other)}`;
     const fix = 'name different sources or symbols under when of the two policies, or name another counter';
     return faultOf(rule, policy, message, fix);

@@ -6,7 +6,8 @@ import {
 } from '../policy/compile.ts';
 import { coverageWarnings } from '../policy/coverage-warnings.ts';
 import { type PolicyFault, formatFault } from '../policy/fault.ts';
-import { type CompiledRule, type Release, appliesWherever } from '../policy/release.ts';
+import { implies } from '../policy/language/conditions.ts';
+import type { CompiledRule, Release } from '../policy/release.ts';
 import { spellingFaults } from '../policy/spelling-faults.ts';
 import { counted } from '../values/text.ts';
 
@@ -40,7 +41,7 @@ function movementWarnings({ policies }: Pick<Release, 'policies'>): readonly Pol
   );
   return policies.flatMap((policy) => {
     if (policy.callback !== 'web3' || policy.movements !== undefined) return [];
-    if (confining.some((other) => appliesWherever(other, policy.callback, policy.when.texts))) return [];
+    if (confining.some(({ callback, when }) => callback === 'web3' && implies(policy.when, when))) return [];
     const rule = policy.rules.find(({ mode, ...each }) => mode === 'enforce' && missesTokens(each));
     if (rule === undefined) return [];
     return [

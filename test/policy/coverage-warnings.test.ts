@@ -6,7 +6,7 @@ import { evaluate } from '../../src/policy/evaluate.ts';
 import { factsAt } from '../../src/policy/facts.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import type { CompiledEntry, CompiledPolicy, Release } from '../../src/policy/release.ts';
-import { type When, testWhen } from '../../src/policy/language/when.ts';
+import { type When, testWhen } from '../../src/policy/language/conditions.ts';
 import { exampleNames } from '../../tools/generate/examples.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { formatAmount } from '../../src/values/amount.ts';

@@ -4,7 +4,7 @@ import type { Callback } from '../../src/callback/callback.ts';
 import type { Proposal } from '../../src/policy/proposal.ts';
 import { indexPolicies } from '../../src/policy/release.ts';
 import type { RuleOutcome } from '../../src/policy/outcome.ts';
-import { ALWAYS } from '../../src/policy/language/when.ts';
+import { ALWAYS } from '../../src/policy/language/conditions.ts';
 import { A, B, C, NOON, outputs, payment, release, transfer, web3, evaluateAt } from './callbacks.ts';
 
 function policy(name: string, rules: string, when = '{}', callback = 'payment'): string {

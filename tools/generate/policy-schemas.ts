@@ -5,7 +5,7 @@ import { transferAliases, transferValues } from '../../src/callback/transfer.ts'
 import { web3Aliases, web3Values } from '../../src/callback/web3.ts';
 import { CHAINS, needsPrefix } from '../../src/values/address.ts';
 import { ASSETS_MAX, assetShape } from '../../src/policy/language/assets.ts';
-import { amountShape, listFileShape, valueShape } from '../../src/policy/language/conditions.ts';
+import { amountShape, listFileShape, valueShape } from '../../src/policy/language/when.ts';
 import {
   GROUPS,
   type Group,

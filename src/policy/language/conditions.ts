@@ -1,19 +1,70 @@
-import { z } from 'zod';
-import type { Callback } from '../../callback/callback.ts';
+import type { Callback, Kind } from '../../callback/callback.ts';
 import type { Amount } from '../../values/amount.ts';
-import type { Json } from '../../values/canonical.ts';
 import type { Facts } from '../facts.ts';
-import { type Path, type Problem, problemsOf } from '../fault.ts';
-import { UnreadableMember, comparisonProblem, valuesOf } from './members.ts';
-import { type MovedAmount, amountsOf } from './moved-amounts.ts';
-import { checkEntries } from './entry.ts';
-import { type Extent, amounts, textExtent } from './region.ts';
-import { amountText, durationText, memberTexts, textList } from './parameter.ts';
-import { priceOf, valueAt } from './price.ts';
+import type { Place } from '../fault.ts';
 import type { RuleOutcome } from '../outcome.ts';
-import { type RuleContext, compileLines } from '../rule-context.ts';
-import { compileSchedule, scheduleParameters } from './schedule.ts';
 import { type Standing, combine } from '../standing.ts';
+import { SOURCE, UnreadableMember, comparisonProblem, valuesOf } from './members.ts';
+import { type MovedAmount, amountsOf } from './moved-amounts.ts';
+import type { Duration } from './parameter.ts';
+import { priceOf, valueAt } from './price.ts';
+import type { CompiledSchedule } from './schedule.ts';
+import {
+  type ValueSet,
+  UNLIMITED,
+  amounts,
+  complement,
+  intersect,
+  isEmpty,
+  namedValues,
+} from './value-sets.ts';
+
+/*
+ * What `when` means. A condition is a value: what it looks at, and the values that meet it. It is tested against a
+ * callback (met, not met, unknown or unclear), and it stands for a set of callbacks, with which the warnings of
+ * `policy validate` and the diff prove what they say.
+ */
+
+export type Condition =
+  /** The member has one of the texts. `isListed`: they are those of a file beside the policy. */
+  | {
+      readonly is: 'one-of';
+      readonly member: string;
+      readonly texts: ReadonlySet<string>;
+      readonly isListed: boolean;
+    }
+  | { readonly is: 'signed'; readonly schemes: ReadonlySet<string> }
+  | { readonly is: 'amount'; readonly range: AmountRange }
+  /** The value at prices that are no older. `ofMovements`: of all that a transaction moves. */
+  | {
+      readonly is: 'value';
+      readonly range: AmountRange;
+      readonly maxAge: Duration;
+      readonly ofMovements: boolean;
+    }
+  | { readonly is: 'open'; readonly schedule: CompiledSchedule }
+  /** Not all of these are met. */
+  | { readonly is: 'not'; readonly all: readonly Condition[] };
+
+/** At least one bound. */
+export type AmountRange = Readonly<
+  Partial<Record<'above' | 'atLeast' | 'below' | 'atMost', Amount | undefined>>
+>;
+
+/** The callbacks that a policy or a rule is for: those that meet all of its conditions. */
+export interface When {
+  /** In the order in which they are tested. */
+  readonly conditions: readonly Condition[];
+  /** The texts that they name, but for those in files, by canonical member name. */
+  readonly texts: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Where its file has it; undefined for a stored release. */
+  readonly place?: Place | undefined;
+}
+
+/** No condition: for all callbacks. */
+export const ALWAYS: When = { conditions: [], texts: new Map() };
+
+// ---- whether a callback meets a condition ----
 
 /** Whether a callback meets a condition. `failed`: it found no price that is valid now. */
 export interface Tested extends Standing {
@@ -29,39 +80,75 @@ export interface Tested extends Standing {
   readonly values?: RuleOutcome['values'];
 }
 
-export interface Condition {
-  readonly test: (callback: Callback, facts: Facts) => Tested;
-  /** Whether it depends on the callback alone, and not on time or prices. */
-  readonly constant: boolean;
-  /** The members whose texts it compares. */
-  readonly members?: readonly string[];
-  /** The callbacks that meet it, for the warnings of `policy validate`. By default, any may. */
-  readonly extent?: Extent;
-}
-
-/** The parts of the policy, and the files beside it, that a condition may use. */
-export type ConditionContext = Pick<
-  RuleContext,
-  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'movements' | 'when' | 'fault' | 'warn'
-> & { readonly problems: Problem[]; readonly path: Path };
-
-export const MET: Tested = { state: 'met' };
+const MET: Tested = { state: 'met' };
 const UNMET: Tested = { state: 'unmet' };
 
-// ---- the values of a member ----
+/** Whether every callback meets it. The evaluation then tests nothing. */
+export const isWithoutConditions = ({ conditions }: When): boolean => conditions.length === 0;
 
-/** The member has one of the texts. */
-export function oneOf(member: string, texts: ReadonlySet<string>): Condition {
-  return {
-    constant: true,
-    members: [member],
-    extent: textExtent(member, texts),
-    test: (callback) => testTexts(member, texts, callback),
-  };
+/** Whether a callback meets all conditions of `when`. */
+export const testWhen = ({ conditions }: When, callback: Callback, facts: Facts): Tested =>
+  testAll(conditions, callback, facts);
+
+/**
+ * Whether the callback may meet all conditions at some time and some prices. Plugins are asked before these
+ * are known.
+ */
+export const mayMeet = ({ conditions }: When, callback: Callback, facts: Facts): boolean =>
+  testAll(conditions.filter(isConstant), callback, facts).state !== 'unmet';
+
+/** Whether it depends on the callback alone, and not on time or prices. */
+export const isConstant = (condition: Condition): boolean =>
+  condition.is === 'not'
+    ? condition.all.every(isConstant)
+    : condition.is !== 'value' && condition.is !== 'open';
+
+/** One unmet condition decides, whatever the others are. Otherwise an unknown one does. */
+function testAll(conditions: readonly Condition[], callback: Callback, facts: Facts): Tested {
+  let worst = MET;
+  for (const condition of conditions) {
+    worst = worse(worst, test(condition, callback, facts));
+    if (worst.state === 'unmet') break;
+  }
+  return worst;
+}
+
+const SEVERITY = { met: 0, unknown: 1, unclear: 2, unmet: 3 } as const;
+
+/** The one of the two that decides, with the standing of both. */
+function worse(one: Tested, other: Tested): Tested {
+  const worst = SEVERITY[other.state] > SEVERITY[one.state] ? other : one;
+  if (one === MET || other === MET) return one === MET ? other : one;
+  return { ...worst, ...combine('one', [one, other]) };
+}
+
+function test(condition: Condition, callback: Callback, facts: Facts): Tested {
+  switch (condition.is) {
+    case 'one-of':
+      return testTexts(condition.member, condition.texts, callback);
+    case 'signed': {
+      const { scheme } = facts;
+      if (scheme === undefined) return { state: 'unknown', because: 'its scheme is not known' };
+      return condition.schemes.has(scheme) ? MET : UNMET;
+    }
+    case 'amount':
+      return isWithin(callback.amount, condition.range) ? MET : UNMET;
+    case 'value':
+      return testValue(condition, callback, facts);
+    case 'open': {
+      const { verdict, valid, retryable } = condition.schedule.evaluate(callback, facts);
+      return { state: verdict === 'pass' ? 'met' : 'unmet', valid, retryable };
+    }
+    case 'not': {
+      const tested = testAll(condition.all, callback, facts);
+      if (tested.state === 'met') return { ...tested, state: 'unmet' };
+      return tested.state === 'unmet' ? { ...tested, state: 'met' } : tested;
+    }
+  }
 }
 
 /** Whether the member's values are among the texts: all, some or none of them. */
-export function testTexts(member: string, texts: ReadonlySet<string>, callback: Callback): Tested {
+function testTexts(member: string, texts: ReadonlySet<string>, callback: Callback): Tested {
   const problem = comparisonProblem(callback, member);
   if (problem !== undefined) return { state: 'unclear', ...problem };
   const values = valuesOf(callback, member);
@@ -74,107 +161,34 @@ export function testTexts(member: string, texts: ReadonlySet<string>, callback: 
   return { state: 'unclear', because, values: { member } };
 }
 
-const FILE = 'the name of a file beside the policy';
-export const listFileShape = z.strictObject({
-  file: z
-    .string({ error: FILE })
-    .min(1, { error: FILE })
-    .describe('A file beside the policy, with a value a line. It becomes part of the revision.'),
-});
-
-/** The member's value is in a file: `{ file: vips.txt }`. */
-export function listedIn(member: string, written: Json, context: ConditionContext): Condition | undefined {
-  const read = parsed(listFileShape, written, context);
-  if (read === undefined) return undefined;
-  const place = { path: ['file'], fix: 'put the file beside the policy, one value a line' };
-  const texts = compileLines(read.file, place, context, (values, asWritten, own) => {
-    const found = memberTexts(member, values, place.path, own);
-    return found && checkEntries([member], asWritten, place.path, own) ? found : undefined;
-  });
-  return texts && oneOf(member, texts);
+/** An unlimited amount is above every amount. */
+function isWithin(amount: Amount | 'unlimited', { above, atLeast, below, atMost }: AmountRange): boolean {
+  if (amount === 'unlimited') return below === undefined && atMost === undefined;
+  return (
+    (above === undefined || amount > above) &&
+    (atLeast === undefined || amount >= atLeast) &&
+    (below === undefined || amount < below) &&
+    (atMost === undefined || amount <= atMost)
+  );
 }
 
-const SCHEME = 'a scheme, like md5 or rsa-envelope, or a list of schemes';
-const SCHEME_PATTERN = /^[a-z][a-z0-9-]{0,63}$/;
-
-/** The payment is signed with one of the schemes. */
-export function schemeIs(written: Json, context: ConditionContext): Condition | undefined {
-  const read = textList.safeParse(written);
-  if (!read.success || !read.data.every((text) => SCHEME_PATTERN.test(text))) {
-    return context.fault([], `${JSON.stringify(written)} is not valid`, `write ${SCHEME}`);
+function testValue(
+  { range, maxAge }: Extract<Condition, { is: 'value' }>,
+  callback: Callback,
+  facts: Facts,
+): Tested {
+  const moved = knownAmounts(callback);
+  if ('state' in moved) return moved;
+  let value = 0n;
+  let standing: Standing = { usesPrices: true, retryable: true };
+  for (const { amount, symbol } of moved) {
+    if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
+    const priced = priceOf(symbol, facts, maxAge);
+    if ('verdict' in priced) return { ...priced, state: 'unknown' };
+    value += valueAt(amount, priced.price);
+    standing = combine('one', [standing, priced]);
   }
-  const schemes = new Set(read.data);
-  return {
-    constant: true,
-    extent: textExtent('scheme', schemes),
-    test(_, { scheme }) {
-      if (scheme === undefined) return { state: 'unknown', because: 'its scheme is not known' };
-      return schemes.has(scheme) ? MET : UNMET;
-    },
-  };
-}
-
-// ---- ranges ----
-
-const bounds = {
-  above: amountText.optional().describe('Greater than this.'),
-  atLeast: amountText.optional().describe('This or greater.'),
-  below: amountText.optional().describe('Less than this.'),
-  atMost: amountText.optional().describe('This or less.'),
-};
-
-type Bounds = Readonly<Partial<Record<keyof typeof bounds, Amount | undefined>>>;
-
-export const amountShape = z.strictObject(bounds).superRefine(checkRange);
-
-/** The amount is in a range: `{ above: 1000, atMost: 5000 }`. An unlimited amount is above every amount. */
-export function amountRange(written: Json, context: ConditionContext): Condition | undefined {
-  const range = parsed(amountShape, written, context);
-  return (
-    range && {
-      constant: true,
-      extent: rangeExtent('amount', range),
-      test: ({ amount }) => (isWithin(amount, range) ? MET : UNMET),
-    }
-  );
-}
-
-export const valueShape = z
-  .strictObject({
-    ...bounds,
-    maxAge: durationText.describe('How old a price may be, from 1s to 92d, like 10m.'),
-  })
-  .superRefine(checkRange);
-
-/** The value at the current price is in a range: `{ above: 10000, maxAge: 10m }`. */
-export function valueRange(written: Json, context: ConditionContext): Condition | undefined {
-  const range = parsed(valueShape, written, context);
-  return (
-    range && {
-      constant: false,
-      // What a transaction moves has another value than its native coins.
-      ...(context.movements === undefined ? { extent: rangeExtent('value', range) } : {}),
-      test(callback, facts) {
-        const moved = knownAmounts(callback);
-        if ('state' in moved) return moved;
-        let value = 0n;
-        let standing: Standing = { usesPrices: true, retryable: true };
-        for (const { amount, symbol } of moved) {
-          if (amount === 'unlimited') return isWithin(amount, range) ? MET : UNMET;
-          const priced = priceOf(symbol, facts, range.maxAge);
-          if ('verdict' in priced) return { ...priced, state: 'unknown' };
-          value += valueAt(amount, priced.price);
-          standing = combine('one', [standing, priced]);
-        }
-        return { ...standing, state: isWithin(value, range) ? 'met' : 'unmet' };
-      },
-    }
-  );
-}
-
-function rangeExtent(of: string, { above, atLeast, below, atMost }: Bounds): Extent {
-  const from = above === undefined ? (atLeast ?? 0n) : above + 1n;
-  return { of, allows: amounts(from, below === undefined ? atMost : below - 1n), isExact: true };
+  return { ...standing, state: isWithin(value, range) ? 'met' : 'unmet' };
 }
 
 /** The amounts of the callback, or that they are unknown. */
@@ -187,60 +201,140 @@ function knownAmounts(callback: Callback): readonly MovedAmount[] | Tested {
   }
 }
 
-function isWithin(amount: Amount | 'unlimited', { above, atLeast, below, atMost }: Bounds): boolean {
-  if (amount === 'unlimited') return below === undefined && atMost === undefined;
-  return (
-    (above === undefined || amount > above) &&
-    (atLeast === undefined || amount >= atLeast) &&
-    (below === undefined || amount < below) &&
-    (atMost === undefined || amount <= atMost)
+// ---- the set of callbacks that meet conditions ----
+
+/** The members whose texts the conditions compare. */
+export const membersIn = (conditions: readonly Condition[]): readonly string[] =>
+  conditions.flatMap((each) =>
+    each.is === 'one-of' ? [each.member] : each.is === 'not' ? membersIn(each.all) : [],
   );
+
+/** The texts that both allow. A rule counts one symbol if its own conditions name it. */
+export function bothTexts(outer: When['texts'], own: When['texts']): When['texts'] {
+  const both = [...own].map(
+    ([member, texts]) => [member, outer.get(member)?.intersection(texts) ?? texts] as const,
+  );
+  return new Map([...outer, ...both]);
 }
 
-/** A range has one lower or upper bound, or one of each, and something within. */
-function checkRange({ above, atLeast, below, atMost }: Bounds, context: z.RefinementCtx): void {
-  const fault = (message: string, fix: string): void =>
-    context.addIssue({ code: 'custom', message, params: { fix } });
-  const lower = above ?? atLeast;
-  const upper = below ?? atMost;
-  if (lower === undefined && upper === undefined) {
-    return fault('the range has no bound', 'write above, atLeast, below or atMost');
+/**
+ * Whether `outer` applies, and is known to, wherever `inner` does. Where one of the members that both name is missing,
+ * neither is known to.
+ */
+export const implies = (inner: Pick<When, 'texts'>, { conditions }: Pick<When, 'conditions'>): boolean =>
+  conditions.every(
+    (each) => each.is === 'one-of' && inner.texts.get(each.member)?.isSubsetOf(each.texts) === true,
+  );
+
+/** Members of which every callback has exactly one value. */
+const ALWAYS_PRESENT = [SOURCE, 'symbol'];
+
+/** Whether certainly no callback is one of both. One that lacks a member, or has several values, may be. */
+export const excludes = (one: Pick<When, 'texts'>, other: Pick<When, 'texts'>): boolean =>
+  ALWAYS_PRESENT.some((member) => {
+    const [texts, others] = [one.texts.get(member), other.texts.get(member)];
+    return texts !== undefined && others?.isDisjointFrom(texts) === true;
+  });
+
+/**
+ * Whether every callback has what the condition looks at, so that it is met or not, and never unknown. An entry is
+ * also judged if it is unknown whether the conditions around it are met.
+ */
+export const isAlwaysKnown = (condition: Condition): boolean =>
+  condition.is === 'not'
+    ? condition.all.every(isAlwaysKnown)
+    : condition.is === 'one-of'
+      ? ['amount', ...ALWAYS_PRESENT].includes(condition.member)
+      : condition.is === 'amount' || condition.is === 'open';
+
+/** Whether it, or a condition in it, is about the amount. */
+export const isAboutAmount = (condition: Condition): boolean =>
+  condition.is === 'not' ? condition.all.some(isAboutAmount) : valuesThatMeet(condition)?.of === 'amount';
+
+/** Callbacks by the values that a property may have. A property that it doesn't name may have any. */
+export type Region = ReadonlyMap<string, ValueSet>;
+
+/** The amounts that callbacks of a kind have. */
+export const amountsOfKind = (kind: Kind): ValueSet =>
+  kind === 'web3' ? amounts(0n, UNLIMITED) : amounts(1n, UNLIMITED - 1n);
+
+/**
+ * The callbacks of a kind that meet all conditions. None of the regions is empty. They may have more callbacks, and
+ * never have fewer: so no region proves that no callback meets the conditions.
+ */
+export const regionsOf = (kind: Kind, conditions: readonly Condition[]): readonly Region[] =>
+  intersectAll([
+    [new Map([['amount', amountsOfKind(kind)]])],
+    ...conditions.map((each) => regionsWhere(each, true)),
+  ]);
+
+function regionsWhere(condition: Condition, isMet: boolean): readonly Region[] {
+  if (condition.is === 'not') {
+    const inner = condition.all.map((each) => regionsWhere(each, !isMet));
+    return isMet ? inner.flat() : intersectAll(inner);
   }
-  if (above !== undefined && atLeast !== undefined)
-    return fault('above and atLeast are both given', 'keep one');
-  if (below !== undefined && atMost !== undefined)
-    return fault('below and atMost are both given', 'keep one');
-  if (lower === undefined || upper === undefined) return;
-  const isEmpty = lower > upper || (lower === upper && (atLeast === undefined || atMost === undefined));
-  if (isEmpty) fault('no amount is in the range', 'write a lower bound that is below the upper one');
+  const values = valuesThatMeet(condition);
+  if (values === undefined || (!isMet && !values.isExact)) return [new Map()];
+  return [new Map([[values.of, isMet ? values.allows : complement(values.allows)]])];
 }
 
-// ---- time ----
-
-/** The instant is within opening hours, as the rule schedule has them. */
-export function within(written: Json, context: ConditionContext): Condition | undefined {
-  const read = parsed(scheduleParameters, written, context);
-  const compiled = read && compileSchedule(read, context);
-  return (
-    compiled && {
-      constant: false,
-      extent: { of: `during in ${compiled.zone}`, allows: compiled.week, isExact: !compiled.hasHolidays },
-      test(callback, facts) {
-        const { verdict, valid, retryable } = compiled.evaluate(callback, facts);
-        return { state: verdict === 'pass' ? 'met' : 'unmet', valid, retryable };
-      },
+/** The property that it looks at, and the values with which it is met; undefined if these can't be told. */
+function valuesThatMeet(condition: Exclude<Condition, { is: 'not' }>):
+  | {
+      /** A member, or another property. The clocks of two zones are two properties. */
+      readonly of: string;
+      readonly allows: ValueSet;
+      /** False if some of these values don't meet it. */
+      readonly isExact: boolean;
     }
-  );
+  | undefined {
+  switch (condition.is) {
+    case 'one-of': {
+      const { member, texts } = condition;
+      return { of: member, allows: namedValues(member, texts), isExact: true };
+    }
+    case 'signed':
+      return { of: 'scheme', allows: namedValues('scheme', condition.schemes), isExact: true };
+    case 'amount':
+      return { of: 'amount', allows: amountsWithin(condition.range), isExact: true };
+    case 'value':
+      // What a transaction moves has another value than its native coins.
+      return condition.ofMovements
+        ? undefined
+        : { of: 'value', allows: amountsWithin(condition.range), isExact: true };
+    case 'open': {
+      const { zone, week, hasHolidays } = condition.schedule;
+      return { of: `during in ${zone}`, allows: week, isExact: !hasHolidays };
+    }
+  }
 }
 
-/** The value, if it fits the schema; otherwise reports its faults. */
-function parsed<T extends z.ZodObject>(
-  shape: T,
-  written: Json,
-  { problems, path }: ConditionContext,
-): z.output<T> | undefined {
-  const read = shape.safeParse(written);
-  if (read.success) return read.data;
-  problems.push(...problemsOf(read.error, written, Object.keys(shape.shape), path));
-  return undefined;
+function amountsWithin({ above, atLeast, below, atMost }: AmountRange): ValueSet {
+  const from = above === undefined ? (atLeast ?? 0n) : above + 1n;
+  return amounts(from, below === undefined ? atMost : below - 1n);
+}
+
+/** More regions than these are not told apart. */
+const REGIONS_MAX = 256;
+
+function intersectAll(all: readonly (readonly Region[])[]): readonly Region[] {
+  let met: readonly Region[] = [new Map()];
+  for (const regions of all) {
+    // Left out, the set is too great, as it may be.
+    if (met.length * regions.length > REGIONS_MAX) continue;
+    met = met.flatMap((one) => regions.flatMap((other) => intersectRegions(one, other)));
+  }
+  return met;
+}
+
+/** The one region of both, if it is not empty. */
+function intersectRegions(one: Region, other: Region): readonly Region[] {
+  const both = new Map(one);
+  for (const [property, values] of other) {
+    const before = both.get(property);
+    const met = before === undefined ? values : intersect(before, values);
+    if (isEmpty(met)) return [];
+    both.set(property, met);
+  }
+  return [both];
 }

@@ -14,7 +14,7 @@ import {
   minutesOfWeek,
   readSpan,
 } from './calendar.ts';
-import { type NumberSet, numbers } from './region.ts';
+import { type ValueSet, numbers } from './value-sets.ts';
 import { textList } from './parameter.ts';
 import type { RuleOutcome } from '../outcome.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
@@ -52,12 +52,12 @@ export const scheduleParameters = z
 
 type Context = Pick<RuleContext, 'fault' | 'warn' | 'listFile' | 'listAsWritten'>;
 
-interface CompiledSchedule {
+export interface CompiledSchedule {
   /** Judges an instant: it passes while the schedule is open. */
   readonly evaluate: (callback: unknown, facts: { readonly nowMs: number }) => RuleOutcome;
   readonly zone: string;
   /** The minutes of a week without holidays in which it is open, by the clocks of the zone. */
-  readonly week: NumberSet;
+  readonly week: ValueSet;
   readonly hasHolidays: boolean;
 }
 
