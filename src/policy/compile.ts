@@ -19,6 +19,7 @@ import {
   formatPath,
   formatInput,
 } from './fault.ts';
+import { declaredAt } from './language/looser.ts';
 import { linesAsWritten, parseListFile } from './language/list-file.ts';
 import type { AllowedTransactions } from './calls/transaction.ts';
 import { ADDRESS_MEMBERS } from './language/members.ts';
@@ -487,15 +488,19 @@ const LIKE_THOUSANDS = /^[1-9]\d{0,2}\.\d{3}$/;
 /** The bounds of a rule, or of a table in it, that look as if a point separated thousands. */
 function doubtfulAmounts(rule: Rule, parameters: Json): readonly (readonly [path: Path, text: string])[] {
   if (!isObject(parameters)) return [];
-  return Object.keys(rule.bounds ?? {}).flatMap((name) => {
-    const bound = parameters[name];
-    const texts: readonly (readonly [Path, Json | undefined])[] = isObject(bound)
-      ? Object.entries(bound).map(([symbol, text]) => [[name, symbol], text])
-      : [[[name], bound]];
-    return texts.flatMap(([path, text]) =>
-      typeof text === 'string' && LIKE_THOUSANDS.test(text) ? [[path, text] as const] : [],
-    );
-  });
+  const isBound = (name: string): boolean =>
+    ['higher', 'lower'].includes(declaredAt(rule.parameters, [name])?.by ?? '');
+  return Object.keys(rule.parameters.shape)
+    .filter(isBound)
+    .flatMap((name) => {
+      const bound = parameters[name];
+      const texts: readonly (readonly [Path, Json | undefined])[] = isObject(bound)
+        ? Object.entries(bound).map(([symbol, text]) => [[name, symbol], text])
+        : [[[name], bound]];
+      return texts.flatMap(([path, text]) =>
+        typeof text === 'string' && LIKE_THOUSANDS.test(text) ? [[path, text] as const] : [],
+      );
+    });
 }
 
 /**

@@ -3,15 +3,12 @@ import { GROUPS } from './language/document.ts';
 import { ruleNamed } from './rules/registry.ts';
 import {
   type Direction,
-  type DirectionOf,
   type JsonObject,
   type ValueChange,
+  declaredDirections,
   definedIn,
-  diffItems,
   diffValues,
-  directionOfBound,
   isSame,
-  magnitude,
   mayLoosen,
   noDirection,
 } from './value-changes.ts';
@@ -179,7 +176,9 @@ function changedRule(
   const parameters = diffValues(
     was.parameters,
     rule.parameters,
-    decides ? directionOfParameters(was, rule) : noDirection,
+    decides
+      ? declaredDirections(ruleNamed(rule.kind)?.parameters, was.parameters, rule.parameters)
+      : noDirection,
   );
   const enforced = rule.mode === 'enforce' ? rule : was;
   const direction = directionOfRule(rule.mode === 'enforce' ? 'stricter' : 'looser', enforced, policy);
@@ -264,39 +263,4 @@ export function writtenRule(entry: Json, index: number): WrittenRule | undefined
       ...(when === undefined ? {} : { when }),
     },
   };
-}
-
-/**
- * The directions of the parameters of an enforcing rule: of its bounds and of the values that it lists, as
- * the rule declares them. The direction of any other parameter is unclear.
- */
-function directionOfParameters(was: WrittenRule, rule: WrittenRule): DirectionOf {
-  const { kind } = rule;
-  const bounds = Object.entries(ruleNamed(kind)?.bounds ?? {});
-  const names = new Set([...Object.keys(was.parameters), ...Object.keys(rule.parameters)]);
-  const changed = [...names].filter((name) => !isSame(was.parameters[name], rule.parameters[name]));
-  return (path, before, after) => {
-    const [name = '', bound] = bounds.find(([each]) => path === each || path.startsWith(`${each}.`)) ?? [];
-    if (bound !== undefined) {
-      const isTableEntry = path !== name;
-      if (before !== undefined && after !== undefined) return directionOfBound(bound, before, after);
-      if (isTableEntry && bound === 'maximum') return before === undefined ? 'looser' : 'stricter';
-      // Without its bound, a rule may need other parameters, which change its meaning.
-      const isScalar = magnitude(before ?? after) !== undefined;
-      if (isTableEntry || changed.length > 1 || !isScalar) return 'unclear';
-      return before === undefined ? 'stricter' : 'looser';
-    }
-    const items = path === 'values' ? diffItems(before, after) : undefined;
-    return items === undefined
-      ? 'unclear'
-      : directionOfValues(kind, items.added.length, items.removed.length);
-  };
-}
-
-/** The direction of a rule after values were added to, or removed from, those that it passes or refuses. */
-export function directionOfValues(kind: string, added: number, removed: number): Direction {
-  if (added + removed === 0) return undefined;
-  const listed = ruleNamed(kind)?.listedValues;
-  if (listed === undefined || (added > 0 && removed > 0)) return 'unclear';
-  return added > 0 === (listed === 'pass') ? 'looser' : 'stricter';
 }

@@ -1,75 +1,74 @@
-import type { Kind } from '../callback/callback.ts';
-import type { Direction } from './value-changes.ts';
+import { type When, excludes, implies, membersIn } from './language/conditions.ts';
 import { MULTI_VALUED } from './language/members.ts';
-import { type When, excludes, implies } from './language/conditions.ts';
 import type { CompiledEntry, CompiledPolicy } from './release.ts';
-
-/** The callbacks that a policy judges. */
-export interface Scope {
-  readonly callback: Kind;
-  readonly when: When;
-  /** Present if the addresses in `to` are those of the movements. */
-  readonly movements?: object;
-  /** Whether it covers each callback that it applies to, so that no other policy is needed for these. */
-  readonly covers: boolean;
-}
+import type { Direction } from './value-changes.ts';
 
 /**
  * What it does to approvals that a policy judges other callbacks than before. A callback that gets a further
  * judge is approved less often, and one that gets its first judge can be approved at all. It is the reverse
- * where a callback loses a judge. Undefined stands for a policy that judges nothing: it is not there, or none
- * of its rules decides. `others` are the scopes of the other policies, before and after.
+ * where a callback loses a judge. A policy of which no rule decides judges nothing. Undefined stands for policies
+ * that this version can't compile.
  */
 export function directionOfScope(
-  was: Scope | undefined,
-  is: Scope | undefined,
-  others: { readonly before: readonly Scope[]; readonly after: readonly Scope[] },
+  name: string,
+  before: readonly CompiledPolicy[] | undefined,
+  after: readonly CompiledPolicy[] | undefined,
 ): Direction {
+  if (before === undefined || after === undefined) return 'unclear';
+  const [judged, judges] = [before.filter(decides), after.filter(decides)];
+  const [was, is] = [judged, judges].map((policies) => policies.find((each) => each.name === name));
   if (was !== undefined && is !== undefined && !isSameMixture(was, is)) return 'unclear';
+  const others = (policies: readonly CompiledPolicy[]) => policies.filter((each) => each.name !== name);
   const gained = is !== undefined && (was === undefined || !contains(was, is));
   const lost = was !== undefined && (is === undefined || !contains(is, was));
-  const gains = gained ? directionAmong(is, others.before, ['stricter', 'looser']) : undefined;
-  const losses = lost ? directionAmong(was, others.after, ['looser', 'stricter']) : undefined;
+  const gains = gained ? directionAmong(is, others(judged), ['stricter', 'looser']) : undefined;
+  const losses = lost ? directionAmong(was, others(judges), ['looser', 'stricter']) : undefined;
   if (gains === undefined || losses === undefined) return gains ?? losses;
   return gains === losses ? gains : 'both';
 }
 
-/** The first direction if others judge all callbacks of a scope, the second if they judge none of them. */
+const decides = ({ rules }: CompiledPolicy): boolean => rules.some(({ mode }) => mode === 'enforce');
+
+/** The first direction if others judge all callbacks of a policy, the second if they judge none of them. */
 function directionAmong(
-  scope: Scope,
-  others: readonly Scope[],
+  policy: CompiledPolicy,
+  others: readonly CompiledPolicy[],
   [judged, unjudged]: readonly [Direction, Direction],
 ): Direction {
-  if (others.some((other) => contains(other, scope))) return judged;
-  return others.every((other) => isDisjoint(other, scope)) ? unjudged : 'both';
+  if (others.some((other) => contains(other, policy))) return judged;
+  const areApart = (other: CompiledPolicy): boolean =>
+    other.callback !== policy.callback || excludes(other.when, policy.when);
+  return others.every(areApart) ? unjudged : 'both';
 }
 
 /** Whether each callback of `inner` is certainly one that `outer` judges and covers. */
-function contains(outer: Scope, inner: Scope): boolean {
+const contains = (outer: CompiledPolicy, inner: CompiledPolicy): boolean =>
+  coversAll(outer) &&
+  outer.callback === inner.callback &&
+  (mixturesIn(outer.when) === 0 || readsSameAddresses(outer, inner)) &&
+  implies(inner.when, outer.when);
+
+/**
+ * A policy refuses a callback if it names only some of the callback's values. So both must name the same, and as
+ * plainly.
+ */
+function isSameMixture(one: CompiledPolicy, other: CompiledPolicy): boolean {
+  const mentions = [one, other].map(({ when }) => mixturesIn(when));
+  if (mentions.every((count) => count === 0)) return true;
+  const [texts, others] = [one.when.texts.get(MULTI_VALUED), other.when.texts.get(MULTI_VALUED)];
   return (
-    outer.covers &&
-    outer.callback === inner.callback &&
-    (!outer.when.texts.has(MULTI_VALUED) || readsSameAddresses(outer, inner)) &&
-    implies(inner.when, outer.when)
+    mentions.every((count) => count === 1) &&
+    texts?.symmetricDifference(others ?? new Set()).size === 0 &&
+    readsSameAddresses(one, other)
   );
 }
 
-/** A policy refuses a callback if it names only some of the callback's values. So both must name the same. */
-function isSameMixture(one: Scope, other: Scope): boolean {
-  const [texts, others] = [one.when.texts.get(MULTI_VALUED), other.when.texts.get(MULTI_VALUED)];
-  return texts === undefined
-    ? others === undefined
-    : readsSameAddresses(one, other) && isSubset(others, texts) && isSubset(texts, others ?? texts);
-}
+/** How many conditions look at a member of which a callback may have several values. */
+const mixturesIn = ({ conditions }: When): number =>
+  membersIn(conditions).filter((member) => member === MULTI_VALUED).length;
 
-const isDisjoint = (one: Scope, other: Scope): boolean =>
-  one.callback !== other.callback || excludes(one.when, other.when);
-
-const readsSameAddresses = (one: Scope, other: Scope): boolean =>
+const readsSameAddresses = (one: CompiledPolicy, other: CompiledPolicy): boolean =>
   (one.movements === undefined) === (other.movements === undefined);
-
-const isSubset = (inner: ReadonlySet<string> | undefined, outer: ReadonlySet<string>): boolean =>
-  inner !== undefined && [...inner].every((text) => outer.has(text));
 
 /** Whether a policy covers each callback that it applies to. */
 export const coversAll = ({ entries }: CompiledPolicy): boolean => entries.some(coversWhatItPasses);
@@ -78,8 +77,7 @@ export const coversAll = ({ entries }: CompiledPolicy): boolean => entries.some(
  * Whether an entry of a policy covers each callback that it passes, out of those that the policy applies to.
  */
 function coversWhatItPasses(entry: CompiledEntry): boolean {
-  const { when, mode } = entry;
-  if (mode !== 'enforce' || when.conditions.length > 0) return false;
+  if (entry.mode !== 'enforce' || entry.when.conditions.length > 0) return false;
   if (!('group' in entry)) return entry.covers;
   return entry.group === 'any'
     ? entry.entries.every(coversAsAlternative)
@@ -87,7 +85,5 @@ function coversWhatItPasses(entry: CompiledEntry): boolean {
 }
 
 /** An alternative is taken only if its conditions are met, and `all` only if one of its rules covers. */
-function coversAsAlternative(entry: CompiledEntry): boolean {
-  if (!('group' in entry)) return entry.covers;
-  return entry.group === 'all' || entry.entries.every(coversAsAlternative);
-}
+const coversAsAlternative = (entry: CompiledEntry): boolean =>
+  'group' in entry ? entry.group === 'all' || entry.entries.every(coversAsAlternative) : entry.covers;

@@ -7,13 +7,14 @@ import {
   type RuleChange,
   type WrittenRule,
   diffRules,
-  directionOfValues,
   enforces,
   ruleLoosens,
   writtenRule,
 } from './diff-rules.ts';
-import { type Scope, coversAll, directionOfScope } from './diff-scope.ts';
-import type { CompiledPolicy, CompiledRule } from './release.ts';
+import { coversAll, directionOfScope } from './diff-scope.ts';
+import { type Looser, declaredAt } from './language/looser.ts';
+import type { CompiledPolicy } from './release.ts';
+import { ruleNamed } from './rules/registry.ts';
 import {
   type Direction,
   type DirectionOf,
@@ -21,6 +22,7 @@ import {
   type ValueChange,
   definedIn,
   diffValues,
+  directionOfItems,
   mayLoosen,
   noDirection,
 } from './value-changes.ts';
@@ -108,8 +110,8 @@ export function diffReleases(
   const sides: Sides = {
     before: from.compiled,
     after: to.compiled,
-    newCounts: newCountsIn(from.compiled ?? [], to.compiled ?? []),
-    forgetting: newKnownIn(from.compiled ?? [], to.compiled ?? []),
+    newCounts: begun(from.compiled, to.compiled, 'counter'),
+    forgetting: begun(from.compiled, to.compiled, 'remembers'),
     earlier,
   };
   const policies = byName(from.policies, to.policies).flatMap(([name, before, after]) =>
@@ -223,7 +225,7 @@ function diffPolicy(
   if (before === undefined || after === undefined) {
     const [written, rules] = after === undefined ? [before ?? {}, rulesBefore] : [after, rulesAfter];
     const change = after === undefined ? 'removed' : 'added';
-    const direction = enforces(rules) ? scopeDirection(policy, sides) : undefined;
+    const direction = enforces(rules) ? directionOfScope(policy, sides.before, sides.after) : undefined;
     return [{ policy, change, callback: textOf(written['callback']), rules, direction }];
   }
   const isEnforced = enforces(rulesBefore) || enforces(rulesAfter);
@@ -243,72 +245,38 @@ function diffPolicy(
     when.length > 0 ||
     before['callback'] !== after['callback'] ||
     enforces(rulesBefore) !== enforces(rulesAfter);
-  const direction = isEnforced && judgesOthers ? scopeDirection(policy, sides) : undefined;
+  const direction =
+    isEnforced && judgesOthers ? directionOfScope(policy, sides.before, sides.after) : undefined;
   return [{ policy, change: 'changed', members, when, rules, direction }];
 }
 
-/** What it does to approvals that a policy judges other callbacks than before. */
-function scopeDirection(policy: string, { before, after }: Sides): Direction {
-  if (before === undefined || after === undefined) return 'unclear';
-  const [[was, others], [is, othersNow]] = [scopesIn(before, policy), scopesIn(after, policy)];
-  return directionOfScope(was, is, { before: others, after: othersNow });
-}
-
-/** What the policy judges, and what each other policy judges. */
-function scopesIn(
-  policies: readonly CompiledPolicy[],
-  name: string,
-): readonly [itself: Scope | undefined, others: readonly Scope[]] {
-  const judging = policies
-    .filter(({ rules }) => enforces(rules))
-    .map((policy) => ({ ...policy, covers: coversAll(policy) }));
-  return [judging.find((each) => each.name === name), judging.filter((each) => each.name !== name)];
-}
-
 /** The direction of what the policy judges includes its kind of callback. */
-const directionOfMember: DirectionOf = (name) =>
+const directionOfMember: DirectionOf = ([name]) =>
   name === 'description' || name === 'callback' ? undefined : 'unclear';
 
 /**
- * The rules whose counter is new, with the counter, if the counter of another rule of their kind is gone:
- * that of the rule before its change, or of its policy before its renaming.
+ * The rules that have a new counter, or forget what they remembered, with what is new: where that of another rule of
+ * their kind is gone, as with a rule before its change, or the policy before its renaming. Several may share one.
  */
-const newCountsIn = (
-  before: readonly CompiledPolicy[],
-  after: readonly CompiledPolicy[],
-): ReadonlyMap<string, string> => newIn(before, after, ({ counter }) => counter);
-
-/** The same of what the rules remember. */
-const newKnownIn = (
-  before: readonly CompiledPolicy[],
-  after: readonly CompiledPolicy[],
-): ReadonlyMap<string, string> => newIn(before, after, ({ remembers }) => remembers);
-
-function newIn(
-  before: readonly CompiledPolicy[],
-  after: readonly CompiledPolicy[],
-  kept: (rule: CompiledRule) => string | undefined,
+function begun(
+  before: Content['compiled'] = [],
+  after: Content['compiled'] = [],
+  kept: 'counter' | 'remembers',
 ): ReadonlyMap<string, string> {
-  const [had, has] = [keptIn(before, kept), keptIn(after, kept)];
+  const keptIn = (policies: readonly CompiledPolicy[]) =>
+    policies.flatMap((policy) =>
+      policy.rules.flatMap(({ name, [kept]: identity }) =>
+        identity === undefined
+          ? []
+          : [{ identity, rule: `${policy.name}/${name}`, kind: name.replace(/#.*/, '') }],
+      ),
+    );
+  const [had, has] = [keptIn(before), keptIn(after)];
   const known = new Set(had.map(({ identity }) => identity));
   const still = new Set(has.map(({ identity }) => identity));
   const gone = new Set(had.filter(({ identity }) => !still.has(identity)).map(({ kind }) => kind));
-  const begun = has.filter(({ identity, kind }) => !known.has(identity) && gone.has(kind));
-  return new Map(begun.map(({ rule, identity }) => [rule, identity]));
-}
-
-/** The rules that keep something in the store. Several may share a counter. */
-function keptIn(
-  policies: readonly CompiledPolicy[],
-  kept: (rule: CompiledRule) => string | undefined,
-): readonly { readonly identity: string; readonly rule: string; readonly kind: string }[] {
-  return policies.flatMap((policy) =>
-    policy.rules.flatMap((rule) => {
-      const identity = kept(rule);
-      const kind = rule.name.split('#')[0] ?? '';
-      return identity === undefined ? [] : [{ identity, rule: `${policy.name}/${rule.name}`, kind }];
-    }),
-  );
+  const fresh = has.filter(({ identity, kind }) => !known.has(identity) && gone.has(kind));
+  return new Map(fresh.map(({ rule, identity }) => [rule, identity]));
 }
 
 /** A rule that counts in a window has the parameters `max` and `window`. */
@@ -354,34 +322,29 @@ function diffList(
   const removed = [...from].filter((text) => !to.has(text));
   const change = changeOf(before, after);
   if (change === 'changed' && added.length + removed.length === 0) return [];
-  const direction = directionOfEntries(
-    new Set(contents.flatMap((content) => kindsThatUse(content, file))),
-    // The rules that begin or cease to use the file have a direction themselves.
-    change === 'changed' ? added.length : 0,
-    change === 'changed' ? removed.length : 0,
+  // The rules that begin or cease to use the file have a direction themselves.
+  const counts = change === 'changed' ? ([added.length, removed.length] as const) : ([0, 0] as const);
+  const directions = new Set(
+    contents.flatMap((content) => usesOf(content, file)).map((by) => directionOfItems(by, ...counts)),
   );
+  const direction = directions.size > 1 ? 'unclear' : [...directions][0];
   return [{ file, change, added: entriesOf(added), removed: entriesOf(removed), direction }];
 }
 
-/** The direction of a file whose entries changed, by the kinds of the enforcing rules that use it. */
-function directionOfEntries(kinds: ReadonlySet<string>, added: number, removed: number): Direction {
-  const directions = new Set([...kinds].map((kind) => directionOfValues(kind, added, removed)));
-  const [direction] = directions;
-  return directions.size > 1 ? 'unclear' : direction;
-}
-
-/** The kinds of enforcing rules that refer to a list file. */
-function kindsThatUse({ policies }: Content, file: string): readonly string[] {
-  return [...policies.values()].flatMap((policy) => [
-    ...(hasText(policy['when'], file) ? [CONDITIONS] : []),
+/** What is declared where rules that decide, and conditions, use a list file. Undefined: nothing is. */
+const usesOf = ({ policies }: Content, file: string): readonly (Looser | undefined)[] =>
+  [...policies.values()].flatMap((policy) => [
+    ...(hasText(policy['when'], file) ? [undefined] : []),
     ...rulesOf(policy)
-      .filter(({ mode, parameters }) => mode === 'enforce' && hasText(parameters, file))
-      .map(({ kind, parameters: { when } }) => (hasText(when, file) ? CONDITIONS : kind)),
+      .filter(({ mode }) => mode === 'enforce')
+      .flatMap(({ kind, parameters }) =>
+        Object.entries(parameters)
+          .filter(([, value]) => hasText(value, file))
+          .map(([name, value]) =>
+            value === file ? declaredAt(ruleNamed(kind)?.parameters, [name])?.by : undefined,
+          ),
+      ),
   ]);
-}
-
-/** Not the kind of a rule: what becomes of a file in conditions is not clear. */
-const CONDITIONS = '';
 
 /** Whether the value, or a value in it at any depth, is this text. */
 function hasText(value: Json | undefined, text: string): boolean {

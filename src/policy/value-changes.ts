@@ -1,5 +1,7 @@
+import type { z } from 'zod';
 import { parseAmount } from '../values/amount.ts';
 import { type Json, canonicalJson, isObject } from '../values/canonical.ts';
+import { type Looser, declaredAt } from './language/looser.ts';
 import { WINDOW_MAX_MS, durationMs } from './language/parameter.ts';
 
 /** Values by name, as in the document of a release. */
@@ -31,8 +33,12 @@ interface Items {
 export const mayLoosen = (direction: Direction): boolean =>
   direction !== undefined && direction !== 'stricter';
 
-/** The direction of a changed value, by its path (`max.BTC`). */
-export type DirectionOf = (path: string, before: Json | undefined, after: Json | undefined) => Direction;
+/** The direction of a changed value, by its path (`max`, `BTC`). */
+export type DirectionOf = (
+  path: readonly string[],
+  before: Json | undefined,
+  after: Json | undefined,
+) => Direction;
 
 /** For values on which no verdict depends. */
 export const noDirection: DirectionOf = () => undefined;
@@ -44,44 +50,62 @@ export function diffValues(
   directionOf: DirectionOf,
   parents: readonly string[] = [],
 ): readonly ValueChange[] {
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-  return names.flatMap((last): readonly ValueChange[] => {
+  return changedNames(before, after).flatMap((last): readonly ValueChange[] => {
     const [from, to] = [before[last], after[last]];
     const path = [...parents, last];
-    if (isSame(from, to)) return [];
     if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), directionOf, path);
-    const name = path.join('.');
-    const direction = directionOf(name, from, to);
+    const change = { name: path.join('.'), direction: directionOf(path, from, to) };
     const items = Array.isArray(from) || Array.isArray(to) ? diffItems(from, to) : undefined;
-    const entry = items && changedEntry(items);
-    if (entry !== undefined) {
-      const at = Array.isArray(to) ? to.indexOf(entry.after) : 0;
-      return diffValues(entry.before, entry.after, directionOf, [...parents, `${last}[${at}]`]);
+    const [added, removed] = [items?.added ?? [], items?.removed ?? []];
+    const [is, was] = [added[0], removed[0]];
+    // Of a list in which one entry changed, only what changed in it.
+    if (added.length === 1 && removed.length === 1 && isObject(is) && isObject(was)) {
+      const at = Array.isArray(to) ? to.indexOf(is) : 0;
+      return diffValues(definedIn(was), definedIn(is), directionOf, [...parents, `${last}[${at}]`]);
     }
-    return items === undefined || items.added.length + items.removed.length === 0
-      ? [{ name, before: from, after: to, direction }]
-      : [{ name, ...items, direction }];
+    return added.length + removed.length === 0
+      ? [{ ...change, before: from, after: to }]
+      : [{ ...change, added, removed }];
   });
 }
 
-/** The entry of a list of mappings, if only one was changed. */
-function changedEntry({ added, removed }: Items): { before: JsonObject; after: JsonObject } | undefined {
-  const [[before], [after]] = [removed, added];
-  const isOne = added.length === 1 && removed.length === 1;
-  return isOne && isObject(before) && isObject(after) ? { before, after } : undefined;
+/** The names of values that differ, sorted. */
+const changedNames = (before: JsonObject, after: JsonObject): readonly string[] =>
+  [...new Set([...Object.keys(before), ...Object.keys(after)])]
+    .sort()
+    .filter((name) => !isSame(before[name], after[name]));
+
+/** The directions of the parameters of a rule that decides, as their schemas declare it. */
+export function declaredDirections(
+  schema: z.ZodType | undefined,
+  before: JsonObject,
+  after: JsonObject,
+): DirectionOf {
+  const isAlone = changedNames(before, after).length === 1;
+  return (path, from, to) => {
+    const { by, isPart } = declaredAt(schema, path) ?? {};
+    if (by === undefined) return 'unclear';
+    if (by === 'more' || by === 'fewer') {
+      const items = diffItems(from, to);
+      return items === undefined ? 'unclear' : directionOfItems(by, items.added.length, items.removed.length);
+    }
+    if (from !== undefined && to !== undefined) return directionOfBound(by, from, to);
+    if (isPart && by === 'higher') return from === undefined ? 'looser' : 'stricter';
+    // Without its bound, a rule may need other parameters, which change its meaning.
+    if (isPart || !isAlone || magnitude(from ?? to) === undefined) return 'unclear';
+    return from === undefined ? 'stricter' : 'looser';
+  };
 }
 
-/** The direction of a rule whose bound changed from one amount, number or duration to another. */
-export function directionOfBound(bound: 'maximum' | 'minimum', before: Json, after: Json): Direction {
+/** The direction of a bound that changed from one amount, number or duration to another. */
+function directionOfBound(by: 'higher' | 'lower', before: Json, after: Json): Direction {
   const [from, to] = [magnitude(before), magnitude(after)];
   if (from === undefined || to === undefined || from.unit !== to.unit) return 'unclear';
   if (from.size === to.size) return undefined;
-  return to.size < from.size === (bound === 'maximum') ? 'stricter' : 'looser';
+  return to.size > from.size === (by === 'higher') ? 'looser' : 'stricter';
 }
 
-export function magnitude(
-  written: Json | undefined,
-): { readonly unit: string; readonly size: bigint } | undefined {
+function magnitude(written: Json | undefined): { readonly unit: string; readonly size: bigint } | undefined {
   if (typeof written !== 'string') return undefined;
   const amount = parseAmount(written);
   if (amount !== undefined) return { unit: 'amount', size: amount };
@@ -89,8 +113,15 @@ export function magnitude(
   return lengthMs === undefined ? undefined : { unit: 'time', size: BigInt(lengthMs) };
 }
 
+/** The direction after texts were added to a list, or removed from it. */
+export function directionOfItems(by: Looser | undefined, added: number, removed: number): Direction {
+  if (added + removed === 0) return undefined;
+  if ((by !== 'more' && by !== 'fewer') || (added > 0 && removed > 0)) return 'unclear';
+  return added > 0 === (by === 'more') ? 'looser' : 'stricter';
+}
+
 /** Undefined unless both are lists, or one is a list and the other a text: a list of one. */
-export function diffItems(before: Json | undefined, after: Json | undefined): Items | undefined {
+function diffItems(before: Json | undefined, after: Json | undefined): Items | undefined {
   const [from, to] = [itemsOf(before), itemsOf(after)];
   if (from === undefined || to === undefined) return undefined;
   return {
@@ -110,8 +141,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-export function definedIn(value: { readonly [name: string]: Json | undefined }): JsonObject {
-  return Object.fromEntries(
+export const definedIn = (value: { readonly [name: string]: Json | undefined }): JsonObject =>
+  Object.fromEntries(
     Object.entries(value).filter((entry): entry is [string, Json] => entry[1] !== undefined),
   );
-}

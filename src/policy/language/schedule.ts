@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { FEWER, looserIf } from './looser.ts';
 import { formatInput } from '../fault.ts';
 import {
   type ConstantPeriod,
@@ -39,7 +40,8 @@ export const scheduleParameters = z
       .optional()
       .describe(
         'A file beside the policy, with a date like 2026-12-25 a line. It becomes part of the revision.',
-      ),
+      )
+      .register(looserIf, FEWER),
   })
   .superRefine(({ days, hours, holidays }, context) => {
     if (days !== undefined || hours !== undefined || holidays !== undefined) return;

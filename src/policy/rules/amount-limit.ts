@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { type MovedAmount, amountsOf } from '../language/moved-amounts.ts';
 import {
   type AmountBound,
@@ -26,10 +27,12 @@ export const amountLimit = defineRule({
     .strictObject({
       min: amountOrTable
         .optional()
-        .describe('The smallest amount that passes. With `by: asset`, also a table of amounts by symbol.'),
+        .describe('The smallest amount that passes. With `by: asset`, also a table of amounts by symbol.')
+        .register(looserIf, LOWER),
       max: amountOrTable
         .optional()
-        .describe('The greatest amount that passes. With `by: asset`, also a table of amounts by symbol.'),
+        .describe('The greatest amount that passes. With `by: asset`, also a table of amounts by symbol.')
+        .register(looserIf, HIGHER),
       by: byAsset,
       approvals: approvalsOnly,
     })
@@ -46,7 +49,6 @@ export const amountLimit = defineRule({
       // A bound with a fault has not become an amount, nor a table.
       if (context.issues.length === 0) checkOrder(min, max, context);
     }),
-  bounds: { min: 'minimum', max: 'maximum' },
   compile: ({ min, max, by, approvals }, context) => {
     checkMovedAssets(by !== undefined, context);
     checkApprovals(approvals, context);

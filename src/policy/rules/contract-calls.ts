@@ -14,6 +14,7 @@ import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
 import { formatInnerCalls } from '../calls/inner-calls.ts';
 import { fixFor, formatInput } from '../fault.ts';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { type Duration, durationMs, textList } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
@@ -45,7 +46,10 @@ const parameters = z
           'allowed`. Several entries for one contract and method are alternatives.',
       ),
     plain: z
-      .looseObject({ max: z.string({ error: AMOUNT }), to: conditionText.optional() })
+      .looseObject({
+        max: z.string({ error: AMOUNT }).register(looserIf, HIGHER),
+        to: conditionText.optional(),
+      })
       .meta({ additionalProperties: false })
       .optional()
       .describe(
@@ -53,7 +57,10 @@ const parameters = z
           '`plain`, they are refused.',
       ),
     multicall: z
-      .looseObject({ depth: z.string({ error: DEPTH }), calls: z.string({ error: INNER }) })
+      .looseObject({
+        depth: z.string({ error: DEPTH }).register(looserIf, HIGHER),
+        calls: z.string({ error: INNER }).register(looserIf, HIGHER),
+      })
       .meta({ additionalProperties: false })
       .optional()
       .describe(
@@ -91,7 +98,6 @@ export const contractCalls = defineRule({
   namesCalls: true,
   callbacks: ['web3'],
   parameters,
-  bounds: { 'plain.max': 'maximum', 'multicall.depth': 'maximum', 'multicall.calls': 'maximum' },
   compile: (written, context) => {
     const allowed = compileAllowed(written, context);
     return (

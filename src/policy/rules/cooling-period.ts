@@ -1,24 +1,26 @@
 import { z } from 'zod';
+import { LOWER, MORE, looserIf } from '../language/looser.ts';
 import { entryMembers, entriesToLookUp, readListedEntry } from '../language/entry.ts';
 import { membershipParameters } from './membership.ts';
 import { durationText, formatMember } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
 
+const listed = membershipParameters(MORE).shape;
+
 export const coolingPeriod = defineRule({
   name: 'cooling-period',
   summary: 'The value of a member must have been on a list in the store for some time.',
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
-    of: membershipParameters.shape.of,
-    list: membershipParameters.shape.list
+    of: listed.of,
+    list: listed.list
       .unwrap()
       .describe('A list of the source in the store. `countersign list` changes it without a push.'),
-    for: durationText.describe(
-      'The time since an entry was added, at least, from 1s to 92d, like 90s, 10m, 24h or 7d.',
-    ),
+    for: durationText
+      .describe('The time since an entry was added, at least, from 1s to 92d, like 90s, 10m, 24h or 7d.')
+      .register(looserIf, LOWER),
   }),
-  bounds: { for: 'minimum' },
   compile: ({ of, list, for: period }, context) => {
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;

@@ -4,6 +4,7 @@ import { DISTINCT_MAX } from '../../claims/distinct.ts';
 import { groupedKey } from '../../claims/window.ts';
 import { canonicalJson } from '../../values/canonical.ts';
 import type { Facts } from '../facts.ts';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { ADDRESS_MEMBERS, valuesOf } from '../language/members.ts';
 import { type Counting, compileCounting, countingParameters, keyOf } from './counting.ts';
 import { entriesToLookUp, entryMembers } from '../language/entry.ts';
@@ -32,9 +33,9 @@ export const distinctLimit = defineRule({
     ...countingParameters,
     max: wholeNumberText
       .refine((max) => max <= DISTINCT_MAX, { error: MAX })
-      .describe(`The greatest number of different values that passes, from 1 to ${DISTINCT_MAX}.`),
+      .describe(`The greatest number of different values that passes, from 1 to ${DISTINCT_MAX}.`)
+      .register(looserIf, HIGHER),
   }),
-  bounds: { max: 'maximum' },
   compile: ({ of, only, per, window, zone, across, counter, max }, context) => {
     const members = entryMembers(of, ['of'], context);
     if (members === undefined) return undefined;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
 import { canonicalJson } from '../../values/canonical.ts';
+import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { checkMember } from '../language/members.ts';
 import { type MovedAmount, amountsOf } from '../language/moved-amounts.ts';
 import { keyOf } from './counting.ts';
@@ -34,22 +35,24 @@ export const firstUseLimit = defineRule({
         'The member whose values become known, like to or userId. Several, like [to, memo], ' +
           'become known together.',
       ),
-      max: amountOrTable.describe(
-        'The greatest amount that passes for an unknown value. With `by: asset`, a table of ' +
-          'amounts by symbol.',
-      ),
+      max: amountOrTable
+        .describe(
+          'The greatest amount that passes for an unknown value. With `by: asset`, a table of ' +
+            'amounts by symbol.',
+        )
+        .register(looserIf, HIGHER),
       by: byAsset,
       for: durationText
         .optional()
         .describe(
           'How long after its first approval a value becomes known, from 1s to 92d, like 90s, ' +
             '10m, 24h or 7d. The default is at once.',
-        ),
+        )
+        .register(looserIf, LOWER),
     })
     .superRefine(({ by, max }, context) => {
       checkByAsset(by, { max }, context);
     }),
-  bounds: { max: 'maximum', for: 'minimum' },
   compile: ({ of, max, by, for: period }, context) => {
     warnOfUnusedSymbols({ max }, context);
     checkMovedAssets(by !== undefined, context);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Callback } from '../../callback/callback.ts';
 import { REFUSALS_MAX } from '../../claims/refusals.ts';
+import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { valuesOf } from '../language/members.ts';
 import { type GroupedCounts, countingParameters, groupCounts, keyOf } from './counting.ts';
 import { type Duration, durationMs, durationText, wholeNumberText } from '../language/parameter.ts';
@@ -28,16 +29,17 @@ export const lockOut = defineRule({
     ),
     after: wholeNumberText
       .refine((after) => after <= REFUSALS_MAX, { error: AFTER })
-      .describe(`The number of refusals that begins the lock-out, from 1 to ${REFUSALS_MAX}.`),
-    within: durationText.describe('The time within which they happen, from 1s to 92d, like 10m, 1h or 7d.'),
+      .describe(`The number of refusals that begins the lock-out, from 1 to ${REFUSALS_MAX}.`)
+      .register(looserIf, HIGHER),
+    within: durationText
+      .describe('The time within which they happen, from 1s to 92d, like 10m, 1h or 7d.')
+      .register(looserIf, LOWER),
     for: z
       .string({ error: FOR })
       .refine((text) => text === UNTIL_LIFTED || durationMs(text) !== undefined, { error: FOR })
-      .describe(
-        'How long the lock-out lasts, from 1s to 92d, or `until-lifted`: until an operator lifts it.',
-      ),
+      .describe('How long the lock-out lasts, from 1s to 92d, or `until-lifted`: until an operator lifts it.')
+      .register(looserIf, LOWER),
   }),
-  bounds: { after: 'maximum', within: 'minimum', for: 'minimum' },
   compile: ({ per, after, within, for: period }, context) => {
     // A lock-out that was only observed must not hold later.
     const observed = context.mode === 'observe' ? true : undefined;

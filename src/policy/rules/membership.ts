@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { ListClaim } from '../../claims/list.ts';
 import { LIST_NAME } from '../language/list-file.ts';
+import { type FEWER, type MORE, looserIf } from '../language/looser.ts';
 import {
   checkEntries,
   entriesOf,
@@ -15,45 +16,47 @@ import { type Check } from './rule.ts';
 
 const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
-/** The parameters of allow-list and deny-list. */
-export const membershipParameters = z
-  .strictObject({
-    of: textList.describe(
-      'The member to look up, like userId or to. With several, like [to, symbol, memo], an ' +
-        'entry binds their values together.',
-    ),
-    values: textList.optional().describe('The entries of the list.'),
-    file: z
-      .string({ error: 'the name of a file beside the policy' })
-      .min(1, { error: 'the name of a file beside the policy' })
-      .optional()
-      .describe(
-        'A file beside the policy, with an entry a line and `#` for comments. It becomes part ' +
-          'of the revision.',
+/** The parameters of allow-list, to which more entries are looser, and of deny-list, to which fewer are. */
+export const membershipParameters = (looser: typeof MORE | typeof FEWER) =>
+  z
+    .strictObject({
+      of: textList.describe(
+        'The member to look up, like userId or to. With several, like [to, symbol, memo], an ' +
+          'entry binds their values together.',
       ),
-    list: z
-      .string({ error: LIST })
-      .regex(LIST_NAME, { error: LIST })
-      .optional()
-      .describe(
-        'A list of the source in the store. `countersign list` changes it without a push. If ' +
-          'the source has no such list, the callback is refused.',
-      ),
-  })
-  .superRefine(({ values, file, list }, context) => {
-    const given = [values, file, list].filter((each) => each !== undefined).length;
-    if (given === 1) return;
-    context.addIssue({
-      code: 'custom',
-      message:
-        given === 0 ? 'it names no values, file or list' : 'it has more than one of values, file and list',
-      params: { fix: 'give exactly one of values, file and list' },
+      values: textList.optional().describe('The entries of the list.').register(looserIf, looser),
+      file: z
+        .string({ error: 'the name of a file beside the policy' })
+        .min(1, { error: 'the name of a file beside the policy' })
+        .optional()
+        .describe(
+          'A file beside the policy, with an entry a line and `#` for comments. It becomes part ' +
+            'of the revision.',
+        )
+        .register(looserIf, looser),
+      list: z
+        .string({ error: LIST })
+        .regex(LIST_NAME, { error: LIST })
+        .optional()
+        .describe(
+          'A list of the source in the store. `countersign list` changes it without a push. If ' +
+            'the source has no such list, the callback is refused.',
+        ),
+    })
+    .superRefine(({ values, file, list }, context) => {
+      const given = [values, file, list].filter((each) => each !== undefined).length;
+      if (given === 1) return;
+      context.addIssue({
+        code: 'custom',
+        message:
+          given === 0 ? 'it names no values, file or list' : 'it has more than one of values, file and list',
+        params: { fix: 'give exactly one of values, file and list' },
+      });
     });
-  });
 
 /** A check that a list holds all, or none, of the entries that a callback has under the members. */
 export function compileMembership(
-  { of, values, file, list }: z.output<typeof membershipParameters>,
+  { of, values, file, list }: z.output<ReturnType<typeof membershipParameters>>,
   must: ListClaim['must'],
   context: RuleContext,
 ): Check | undefined {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { formatAmount } from '../../values/amount.ts';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { payoutsOf } from '../language/members.ts';
 import {
   type Bound,
@@ -21,16 +22,18 @@ export const outputs = defineRule({
   callbacks: ['transfer'],
   parameters: z
     .strictObject({
-      max: wholeNumberText.describe('The greatest number of addresses that passes.'),
+      max: wholeNumberText
+        .describe('The greatest number of addresses that passes.')
+        .register(looserIf, HIGHER),
       maxEach: amountOrTable
         .optional()
-        .describe('The greatest amount for one address. With `by: asset`, a table of amounts by symbol.'),
+        .describe('The greatest amount for one address. With `by: asset`, a table of amounts by symbol.')
+        .register(looserIf, HIGHER),
       by: byAsset,
     })
     .superRefine(({ maxEach, by }, context) => {
       checkByAsset(by, { maxEach }, context);
     }),
-  bounds: { max: 'maximum', maxEach: 'maximum' },
   compile: ({ max, maxEach }, context) => {
     warnOfUnusedSymbols({ maxEach }, context);
     const eachFor = maxEach === undefined ? undefined : boundLookup(maxEach);

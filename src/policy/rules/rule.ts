@@ -16,22 +16,15 @@ export interface Rule {
   /** One sentence for a risk officer: what passes. */
   readonly summary: string;
   readonly callbacks: readonly Kind[];
-  /** Each parameter has a description, for the reference and for editors. */
+  /**
+   * Each parameter has a description, for the reference and for editors. It declares what makes the rule looser,
+   * if that is plain: see looser.ts.
+   */
   readonly parameters: z.ZodObject;
   /** False if it says nothing about a callback that it passes: a policy with only such rules covers none. */
   readonly covers?: false;
   /** True if it names calls. In a policy with `movements`, the other rules can read these. */
   readonly namesCalls?: true;
-  /**
-   * The paths of parameters that are limits. A greater maximum, or a smaller minimum, lets more through. So
-   * does leaving out an optional limit, and a further asset in a table of maxima.
-   */
-  readonly bounds?: Readonly<Record<string, 'maximum' | 'minimum'>>;
-  /**
-   * Whether the rule passes or refuses the values in its parameter `values` or in its list file. More values
-   * then pass more, or refuse more.
-   */
-  readonly listedValues?: 'pass' | 'refuse';
   /**
    * The parameters fit the schema. Returns undefined after it has reported every fault to `context.fault`.
    */

@@ -6,8 +6,6 @@ export const schedule = defineRule({
   summary: 'The callback must come on certain days, at certain hours, and not on a holiday.',
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: scheduleParameters,
-  // The dates of the holiday file.
-  listedValues: 'refuse',
   compile: (parameters, context) => {
     const compiled = compileSchedule(parameters, context);
     return compiled && { evaluate: compiled.evaluate };

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { durationText, wholeNumberText } from '../language/parameter.ts';
 import { pass, refuse } from '../outcome.ts';
 import { defineRule } from './rule.ts';
@@ -15,10 +16,12 @@ export const speedUp = defineRule({
     .strictObject({
       max: wholeNumberText
         .optional()
-        .describe('The greatest number of approved speed-ups of one withdrawal or transaction.'),
+        .describe('The greatest number of approved speed-ups of one withdrawal or transaction.')
+        .register(looserIf, HIGHER),
       within: durationText
         .optional()
-        .describe('How long after the approval a speed-up may come, from 1s to 92d, like 90s, 10m or 24h.'),
+        .describe('How long after the approval a speed-up may come, from 1s to 92d, like 90s, 10m or 24h.')
+        .register(looserIf, HIGHER),
       allowed: z
         .string({ error: NOT_ALLOWED })
         .regex(/^false$/, { error: NOT_ALLOWED })
@@ -45,7 +48,6 @@ export const speedUp = defineRule({
         );
       }
     }),
-  bounds: { max: 'maximum', within: 'maximum' },
   compile: ({ max, within }) => ({
     evaluate: ({ question }) => {
       if (!question.speedUp) return pass('it is not a speed-up');

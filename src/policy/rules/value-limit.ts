@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Callback, Payout } from '../../callback/callback.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { type MovedAmount, amountsOf } from '../language/moved-amounts.ts';
 import { type Counter, compileCounter, countingParameters } from './counting.ts';
 import {
@@ -29,8 +30,12 @@ export const valueLimit = defineRule({
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z
     .strictObject({
-      max: amountText.describe('The greatest value that passes, in the currency of the prices.'),
-      maxAge: durationText.describe('How old a price may be, from 1s to 92d, like 90s, 10m or 24h.'),
+      max: amountText
+        .describe('The greatest value that passes, in the currency of the prices.')
+        .register(looserIf, HIGHER),
+      maxAge: durationText
+        .describe('How old a price may be, from 1s to 92d, like 90s, 10m or 24h.')
+        .register(looserIf, HIGHER),
       per: countingParameters.per,
       window: countingParameters.window
         .optional()
@@ -52,7 +57,6 @@ export const valueLimit = defineRule({
         });
       }
     }),
-  bounds: { max: 'maximum', maxAge: 'maximum' },
   compile: ({ max: greatest, maxAge, per, window, zone, across, counter: name, approvals }, context) => {
     checkApprovals(approvals, context);
     const limit = { max: toBound(greatest), maxAge, approvals, isPerAsset: per?.includes('symbol') === true };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AMOUNT_SCALE } from '../../values/amount.ts';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { valuesOf } from '../language/members.ts';
 import { movedTo } from '../language/moved-amounts.ts';
 import { compileCounter, countingParameters } from './counting.ts';
@@ -15,9 +16,8 @@ export const velocityLimit = defineRule({
   callbacks: ['payment', 'transfer', 'web3'],
   parameters: z.strictObject({
     ...countingParameters,
-    max: countText.describe('The greatest number of approvals that passes.'),
+    max: countText.describe('The greatest number of approvals that passes.').register(looserIf, HIGHER),
   }),
-  bounds: { max: 'maximum' },
   compile: ({ per, window, zone, across, counter: name, max }, context) => {
     const most = toBound(max);
     const [bySymbol, byAddress] = ['symbol', 'to'].map((member) => per?.includes(member) === true);

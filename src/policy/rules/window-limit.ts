@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { HIGHER, looserIf } from '../language/looser.ts';
 import { memberNamed } from '../language/members.ts';
 import { amountsOf } from '../language/moved-amounts.ts';
 import { compileCounter, countingParameters } from './counting.ts';
@@ -23,16 +24,15 @@ export const windowLimit = defineRule({
   parameters: z
     .strictObject({
       ...countingParameters,
-      max: amountOrTable.describe(
-        'The greatest sum that passes. With `by: asset`, a table of amounts by symbol.',
-      ),
+      max: amountOrTable
+        .describe('The greatest sum that passes. With `by: asset`, a table of amounts by symbol.')
+        .register(looserIf, HIGHER),
       by: byAsset,
       approvals: approvalsOnly,
     })
     .superRefine(({ by, max }, context) => {
       checkByAsset(by, { max }, context);
     }),
-  bounds: { max: 'maximum' },
   compile: ({ per, window, zone, across, counter: name, max, by, approvals }, context) => {
     checkApprovals(approvals, context);
     if (by === undefined) checkOneCoin(per, context);
