@@ -1,13 +1,7 @@
 import { z } from 'zod';
 import { CountersignError } from '../errors.ts';
 import { proposalFromJson } from '../policy/proposal.ts';
-import {
-  type Explanation,
-  type RuleReport,
-  explain,
-  standingRefusal,
-  wasChecked,
-} from '../policy/explain.ts';
+import { type Explanation, type RuleReport, explain, standingRefusal } from '../policy/explain.ts';
 import { formatSpan } from '../store/clock-state.ts';
 import { type JournalEntry, NOTIFICATION_REASONS } from '../store/store.ts';
 import { detailOf } from './recorded.ts';
@@ -122,11 +116,7 @@ function explainedDecision(
       because: `${because}${repeated}${note === undefined ? '' : ` (${note})`}`,
       deciding,
       next,
-      rules: rules.map((rule, at) => ({
-        ...rule,
-        values: proposal.results[at]?.values ?? {},
-        asked: wasChecked(proposal, at, entry),
-      })),
+      rules,
       detail,
     };
   } catch (thrown) {

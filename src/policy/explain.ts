@@ -21,7 +21,7 @@ export interface StoreDecision {
   readonly first?: RefusingRule | undefined;
 }
 
-export interface RuleExplanation {
+interface RuleExplanation {
   readonly policy: string;
   /** `window-limit#2`. */
   readonly rule: string;
@@ -51,7 +51,7 @@ export interface Explanation {
   /** One sentence: what was decided, by which rule, with the values. */
   readonly because: string;
   /** Every rule of every policy that applied, in order. */
-  readonly rules: readonly RuleExplanation[];
+  readonly rules: readonly RuleReport[];
 }
 
 type Explained = Pick<Proposal, 'results' | 'claims'> & Partial<Proposal>;
@@ -67,8 +67,21 @@ export function explain(proposal: Explained, decision: StoreDecision): Explanati
   return {
     ...briefly(decided, proposal, decision),
     next: next && refusingRuleOf(next.rule),
-    rules: proposal.results.map((_, index) => explainResult(index, proposal, decision)),
+    rules: proposal.results.map(({ values }, index) => ({
+      ...explainResult(index, proposal, decision),
+      values,
+      asked: wasChecked(proposal, index, decision),
+    })),
   };
+}
+
+/** The values that the deciding rule used. Empty if no rule decided. */
+export function decidingValues({
+  deciding,
+  rules,
+}: Pick<Explanation, 'deciding' | 'rules'>): RuleReport['values'] {
+  const rule = rules.find(({ policy, rule: name }) => policy === deciding?.policy && name === deciding.rule);
+  return rule?.values ?? {};
 }
 
 /** The deciding rule and the sentence of {@link explain}, without the explanation of each rule. */
@@ -157,7 +170,7 @@ export function standingRefusal({
 }
 
 /** False if the rule's verdict depends on claims that the store did not check, because it refused before. */
-export function wasChecked(
+function wasChecked(
   { results }: Pick<Proposal, 'results'>,
   index: number,
   { claims }: Pick<StoreDecision, 'claims'>,

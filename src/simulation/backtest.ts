@@ -5,7 +5,7 @@ import type { Verdict } from '../callback/callback.ts';
 import { explainJournalEntry } from '../journal/explanation.ts';
 import { type RecordItem, isPriceChange } from '../journal/record.ts';
 import { type RecordedCallback, pricesOf, recordedCallback } from '../journal/recorded.ts';
-import type { Explanation, RuleReport } from '../policy/explain.ts';
+import { type Explanation, decidingValues } from '../policy/explain.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { type ReplayedState, createReplayedState } from './replayed-state.ts';
@@ -170,26 +170,19 @@ function recordedReason(entry: JournalEntry): Reason {
   );
 }
 
-function candidateReason(simulated: Simulated): Reason {
-  const { verdict, code, proposal } = simulated;
-  const { rules, ...explanation } = explainSimulated(simulated);
-  const values = rules.map((rule, at) => ({ ...rule, values: proposal?.results[at]?.values ?? {} }));
-  return reasonOf(verdict, code, { ...explanation, rules: values });
-}
+const candidateReason = (simulated: Simulated): Reason =>
+  reasonOf(simulated.verdict, simulated.code, explainSimulated(simulated));
 
 function reasonOf(
   verdict: Verdict,
   code: string,
-  {
-    deciding,
-    because,
-    rules,
-  }: Pick<Explanation, 'deciding' | 'because'> & { readonly rules: readonly Omit<RuleReport, 'asked'>[] },
+  explanation: Pick<Explanation, 'deciding' | 'because' | 'rules'>,
 ): Reason {
-  if (deciding === undefined) return { verdict, rule: code, because, values: {} };
-  const rule = rules.find((each) => each.policy === deciding.policy && each.rule === deciding.rule);
-  const { values = {} } = rule ?? {};
-  return { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
+  const { deciding, because } = explanation;
+  const values = decidingValues(explanation);
+  return deciding === undefined
+    ? { verdict, rule: code, because, values }
+    : { verdict, rule: `${deciding.policy}/${deciding.rule}`, because: deciding.because, values };
 }
 
 /** Counts callbacks by outcome. Callbacks before the period are not counted. */

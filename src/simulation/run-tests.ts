@@ -1,12 +1,12 @@
 import { pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type Callback, type ParseBounds, type Verdict, subjectOf } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
-import { type RuleExplanation, type RuleReport, wasChecked } from '../policy/explain.ts';
+import { type RuleReport, decidingValues } from '../policy/explain.ts';
 import type { PluginAnswer } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, GivenState, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
-import { type Simulated, explainSimulated, simulate } from './simulate.ts';
+import { explainSimulated, simulate } from './simulate.ts';
 
 /** The results of the tests of a release. */
 export interface TestReport {
@@ -130,26 +130,17 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
   const group = run.given.groups.get(source);
   const answers = answersTo(run, callback);
   const simulated = simulate(run, callback, { atMs, scheme, group, prices, answers });
-  const { deciding, because, rules } = explainSimulated(simulated);
-  const reports = rules.map((rule, index) => ruleReport(simulated, rule, index));
-  const decider = reports.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
+  const explanation = explainSimulated(simulated);
+  const { deciding, because, rules } = explanation;
   const found: Found = {
     verdict: simulated.verdict,
     code: simulated.code,
     rule: deciding && `${deciding.policy}/${deciding.rule}`,
-    values: decider?.values ?? {},
+    values: decidingValues(explanation),
     because,
   };
   const differences = differencesOf(expected, found);
-  return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules: reports };
-}
-
-function ruleReport(simulated: Simulated, rule: RuleExplanation, index: number): RuleReport {
-  if (simulated.proposal === undefined) return { ...rule, values: {}, asked: false };
-  const { proposal, result } = simulated;
-  const { values = {} } = proposal.results[index] ?? {};
-  const claims = 'claims' in result ? result.claims : [];
-  return { ...rule, values, asked: wasChecked(proposal, index, { claims }) };
+  return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules };
 }
 
 /** The answers that the test gives for each plugin, whatever the question. */

@@ -1,13 +1,7 @@
 import type { Callback, Verdict } from '../callback/callback.ts';
 import { usageError } from '../errors.ts';
 import { type DecideParts, settleProposals } from '../pipeline/decide.ts';
-import {
-  type Explanation,
-  type RuleReport,
-  explain,
-  standingRefusal,
-  wasChecked,
-} from '../policy/explain.ts';
+import { type Explanation, explain, standingRefusal } from '../policy/explain.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import { type PolicyMovementTexts, movementTexts } from '../policy/transaction-text.ts';
 import { formatSpan } from '../store/clock-state.ts';
@@ -18,11 +12,9 @@ export interface SimulationParts extends Omit<DecideParts, 'store'> {
 }
 
 /** The decision that a callback would get now. */
-export interface LiveSimulation extends Omit<Explanation, 'rules'> {
+export interface LiveSimulation extends Explanation {
   readonly verdict: Verdict;
   readonly code: string;
-  /** The result of every rule of every policy that applies, with the values that it used. */
-  readonly rules: readonly RuleReport[];
   /** The revision in force; the empty text if there is none. */
   readonly revision: string;
   /** What a web3 transaction moves, for each policy with `movements` that may apply. */
@@ -98,11 +90,6 @@ async function explained(
     ...explanation,
     verdict,
     code,
-    rules: explanation.rules.map((rule, at) => ({
-      ...rule,
-      values: proposal.results[at]?.values ?? {},
-      asked: wasChecked(proposal, at, decided),
-    })),
     revision: proposal.revision,
     // None if other policies have come into force since: the next simulation has those.
     movements: release?.revision === proposal.revision ? movementTexts(release, callback) : [],

@@ -47,47 +47,18 @@ describe('an explanation', () => {
   );
 
   it('of an approval has what every rule said', () => {
-    expect(explain(proposal, { code: 'APPROVED', claims: FINE })).toEqual({
-      deciding: undefined,
-      because: 'approved: all 4 rules that enforce pass',
-      rules: [
-        {
-          policy: 'usdt',
-          rule: 'amount-limit#1',
-          mode: 'enforce',
-          verdict: 'SUCCESS',
-          because: 'the amount 100 is within the limit',
-        },
-        {
-          policy: 'usdt',
-          rule: 'window-limit#2',
-          mode: 'enforce',
-          verdict: 'SUCCESS',
-          because: '49900 used and 100 requested are within the limit of 50000 in 24h',
-        },
-        {
-          policy: 'usdt',
-          rule: 'velocity-limit#3',
-          mode: 'enforce',
-          verdict: 'SUCCESS',
-          because: '3 used and 1 requested are within the limit of 10 in day (UTC)',
-        },
-        {
-          policy: 'usdt',
-          rule: 'deny-list#4',
-          mode: 'enforce',
-          verdict: 'SUCCESS',
-          because: 'userId 12345 is not on the list blocked-users',
-        },
-        {
-          policy: 'usdt',
-          rule: 'amount-limit#5',
-          mode: 'observe',
-          verdict: 'FAILURE',
-          because: 'the amount 100 is above the maximum 10',
-        },
-      ],
-    });
+    const { deciding, because, rules } = explain(proposal, { code: 'APPROVED', claims: FINE });
+    expect([deciding, because]).toEqual([undefined, 'approved: all 4 rules that enforce pass']);
+    expect(
+      rules.map((each) => `${each.policy}/${each.rule} ${each.mode} ${each.verdict} ${each.because}`),
+    ).toEqual([
+      'usdt/amount-limit#1 enforce SUCCESS the amount 100 is within the limit',
+      'usdt/window-limit#2 enforce SUCCESS 49900 used and 100 requested are within the limit of 50000 in 24h',
+      'usdt/velocity-limit#3 enforce SUCCESS 3 used and 1 requested are within the limit of 10 in day (UTC)',
+      'usdt/deny-list#4 enforce SUCCESS userId 12345 is not on the list blocked-users',
+      'usdt/amount-limit#5 observe FAILURE the amount 100 is above the maximum 10',
+    ]);
+    expect(rules[4]).toMatchObject({ values: { amount: '100', max: '10' }, asked: true });
   });
 
   it.each([

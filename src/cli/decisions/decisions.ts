@@ -4,6 +4,7 @@ import { type Stream, START } from '../../journal/cursor.ts';
 import { type EntryExplanation, explainJournalEntry } from '../../journal/explanation.ts';
 import { type EntryFilter, searchJournal } from '../../journal/search.ts';
 import { type ReleaseResult, releaseApproval, releaseResultJson } from '../../orders/release.ts';
+import { decidingValues } from '../../policy/explain.ts';
 import { lastPush } from '../../release/push.ts';
 import type { RecordedTransaction } from '../../simulation/recorded-transaction.ts';
 import { orderSources } from '../../start/sources.ts';
@@ -104,12 +105,9 @@ function entryText(entry: JournalEntry, first?: JournalEntry, transaction?: Reco
   ].join('\n');
 }
 
-function factsOf(
-  entry: JournalEntry,
-  { detail, deciding, rules }: EntryExplanation,
-): readonly [string, string][] {
+function factsOf(entry: JournalEntry, explanation: EntryExplanation): readonly [string, string][] {
+  const { detail } = explanation;
   const { address, by, question, terms = {}, unknown = [], kind = '', requestId = '', txid = '' } = detail;
-  const decider = rules.find(({ policy, rule }) => policy === deciding?.policy && rule === deciding.rule);
   const type = question === undefined || question.type === kind ? '' : ` ${question.type}`;
   const asked = `${kind}${type}${question?.speedUp === true ? ', a speed-up' : ''}`;
   const facts: readonly [string, string][] = [
@@ -120,7 +118,7 @@ function factsOf(
     ['from', address ?? ''],
     ['request', requestId],
     ['revision', entry.revision],
-    ['values', decider === undefined ? '' : pairs(decider.values)],
+    ['values', pairs(decidingValues(explanation))],
     ['terms', pairs(terms)],
     ['unknown', unknown.join(', ')],
     ['txid', txid],
