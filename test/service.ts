@@ -267,7 +267,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     clock,
     log: written,
   });
-  const store = await openStore(settings.store, createSecrets({ env, pollMs: 1000 }).read, clock);
+  const store = await openStore(settings.store, createSecrets({ env }).read, clock);
 
   const post: TestService['post'] = async (path, body, headers = {}) => {
     const request = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body };

@@ -65,8 +65,6 @@ export interface SessionOptions {
   readonly by: string | undefined;
 }
 
-const SECRETS_POLL_MS = 1000;
-
 export function openSession(terminal: Terminal, { config, json, by }: SessionOptions): Session {
   const { env, clock, input, stopped, version } = terminal;
   let settings: Settings | undefined;
@@ -87,7 +85,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     drained: async () => terminal.drained?.(),
     settingsFile: config ?? env['COUNTERSIGN_CONFIG'] ?? DEFAULT_SETTINGS_FILE,
     settings: () => (settings ??= loadSettings({ file: config, env })),
-    secrets: () => (secrets ??= createSecrets({ env, pollMs: SECRETS_POLL_MS })),
+    secrets: () => (secrets ??= createSecrets({ env })),
     async store(as = 'command') {
       const { store, sources } = session.settings();
       if (opened === undefined) {

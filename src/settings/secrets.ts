@@ -31,8 +31,16 @@ export interface Secrets {
 }
 
 const MAX_BYTES = 64 * 1024;
+const POLL_MS = 1000;
 
-export function createSecrets(from: { readonly env: Environment; readonly pollMs: number }): Secrets {
+/** `pollMs`: the time between two looks at the files. */
+export function createSecrets({
+  env,
+  pollMs = POLL_MS,
+}: {
+  readonly env: Environment;
+  readonly pollMs?: number;
+}): Secrets {
   const stateOfFile = new Map<string, string>();
   const readableByAll = new Set<string>();
   const watchers = new Set<() => void>();
@@ -52,13 +60,13 @@ export function createSecrets(from: { readonly env: Environment; readonly pollMs
   };
   const schedule = (): void => {
     clearTimeout(timer);
-    timer = setTimeout(() => void pollFiles(), from.pollMs).unref();
+    timer = setTimeout(() => void pollFiles(), pollMs).unref();
   };
 
   return {
     read: (reference) => {
       if ('env' in reference) {
-        const value = Object.hasOwn(from.env, reference.env) ? from.env[reference.env] : undefined;
+        const value = Object.hasOwn(env, reference.env) ? env[reference.env] : undefined;
         return trimmed(reference, value ?? '', 'is not set or is empty');
       }
       // Recorded before the read, so that the next poll notices a change during the read.

@@ -26,7 +26,6 @@ import { groupsOf, openStore } from './store.ts';
 
 /** With one CPU, callbacks come first. */
 const PRIORITY = 10;
-const SECRETS_POLL_MS = 1000;
 /** Changed callbacks that a backtest lists. */
 const SHOWN = 20;
 /** Items that are read before messages are sent. */
@@ -54,7 +53,7 @@ function check(task: Extract<Task, { task: 'check' }>): Promise<unknown> {
 }
 
 async function withStore<T>(settings: Settings, use: (store: Store) => Promise<T>): Promise<T> {
-  const { read } = createSecrets({ env: process.env, pollMs: SECRETS_POLL_MS });
+  const { read } = createSecrets({ env: process.env });
   const groups = groupsOf(settings);
   const store = await openStore(settings.store, read, systemClock, { as: 'background', groups });
   try {

@@ -101,7 +101,6 @@ export interface ConsoleProgram {
   close(): Promise<void>;
 }
 
-const SECRETS_POLL_MS = 1000;
 const LOOPBACK = { host: '127.0.0.1', port: 0 };
 
 /**
@@ -116,7 +115,7 @@ export function startConsole(parts: ConsoleProgramParts): Promise<ConsoleProgram
 async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): Promise<ConsoleProgram> {
   const { settings, env, clock, log, secret, identify } = parts;
   if (secret === undefined && identify === undefined) requireConsole(settings);
-  const secrets = createSecrets({ env, pollMs: SECRETS_POLL_MS });
+  const secrets = createSecrets({ env });
   const groups = groupsOf(settings);
   const store = await openStore(settings.store, secrets.read, clock, { groups });
   opened.defer(() => store.close());

@@ -41,9 +41,6 @@ export interface ServiceParts {
   readonly log: Log;
 }
 
-/** How often files of secrets are checked for changes. */
-const SECRETS_POLL_MS = 1000;
-
 /**
  * Builds the parts and serves. The ports are opened before anything is written, and requests wait until the
  * store is prepared.
@@ -59,7 +56,7 @@ export function startService(parts: ServiceParts): Promise<Service> {
 /** What is pushed on the stack last is closed first: a stop first finishes the callbacks. */
 async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise<Service> {
   const { settings, env, clock, log } = parts;
-  const secrets = createSecrets({ env, pollMs: SECRETS_POLL_MS });
+  const secrets = createSecrets({ env });
   const threads = createDecryptionThreads();
   opened.defer(() => threads.close());
   const keys = watchKeys(settings, secrets.read, { log, threads });

@@ -156,7 +156,7 @@ async function startRig(
   openStore: (name: string, clock: () => number) => Promise<Store>,
 ): Promise<Rig & { close(): Promise<void> }> {
   const settings = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
-  const authenticator = authenticatorOf(settings, createSecrets({ env: {}, pollMs: 1000 }).read);
+  const authenticator = authenticatorOf(settings, createSecrets({ env: {} }).read);
   const name = `model-${randomUUID()}`;
   let nowMs = START_MS;
   const clock = (): number => nowMs;

@@ -48,7 +48,7 @@ export async function serviceProcess(folder: string): Promise<ServiceProcess> {
 /** A handle on the store of a service folder, as the command line would have. */
 export async function storeOf(folder: string): Promise<Store> {
   const { store: settings } = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
-  const store = await openStore(settings, createSecrets({ env: {}, pollMs: 1000 }).read, systemClock);
+  const store = await openStore(settings, createSecrets({ env: {} }).read, systemClock);
   onTestFinished(() => store.close());
   return store;
 }

@@ -29,14 +29,14 @@ describe('the settings', () => {
   it('have no credential in the file of a module, which everybody may read', () => {
     const file = resolve('config/demo/shop.secret');
     const own = `{ name: own, file: ${file}, sha256: '${'0'.repeat(64)}' }`;
-    const { read, warnings } = createSecrets({ env: { S: 'my own' }, pollMs: 1000 });
+    const { read, warnings } = createSecrets({ env: { S: 'my own' } });
     expect(demoCredentials(settingsOf(`${SHOP}modules: [${own}]\n`), read)).toEqual([]);
     expect(warnings()).toEqual([]);
   });
 
   it('as shipped name each of theirs', () => {
     const settings = loadSettings({ file: 'config/countersign.yaml', env: {} });
-    const { read, warnings } = createSecrets({ env: {}, pollMs: 1000 });
+    const { read, warnings } = createSecrets({ env: {} });
     const demo = resolve('config/demo');
     const published = 'is published with the program: for trying out only';
     expect(demoCredentials(settings, read)).toEqual([
@@ -62,14 +62,12 @@ describe('the settings', () => {
   });
 
   it('name a copy in a variable', () => {
-    const { read } = createSecrets({ env: { S: contentOf('shop.secret') }, pollMs: 1000 });
+    const { read } = createSecrets({ env: { S: contentOf('shop.secret') } });
     expect(demoCredentials(settingsOf(SHOP), read)).toHaveLength(1);
   });
 
   it('with a secret of their own, or one that cannot be read, name none', () => {
-    expect(
-      demoCredentials(settingsOf(SHOP), createSecrets({ env: { S: 'my own' }, pollMs: 1000 }).read),
-    ).toEqual([]);
-    expect(demoCredentials(settingsOf(SHOP), createSecrets({ env: {}, pollMs: 1000 }).read)).toEqual([]);
+    expect(demoCredentials(settingsOf(SHOP), createSecrets({ env: { S: 'my own' } }).read)).toEqual([]);
+    expect(demoCredentials(settingsOf(SHOP), createSecrets({ env: {} }).read)).toEqual([]);
   });
 });

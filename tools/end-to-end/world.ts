@@ -123,7 +123,7 @@ export async function startWorld({ seed, faults, redis }: WorldOptions): Promise
     const today = Temporal.Now.plainDateISO(zone);
     const journalOf: World['journalOf'] = async (source) => {
       const settings = loadSettings({ file: settingsFile, env: {} });
-      const opened = await openStore(settings.store, createSecrets({ env: {}, pollMs: 1000 }).read, clock);
+      const opened = await openStore(settings.store, createSecrets({ env: {} }).read, clock);
       const entries: JournalEntry[] = [];
       try {
         for (;;) {

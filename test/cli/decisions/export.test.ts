@@ -297,7 +297,7 @@ describe.each(['embedded', 'redis'] as const)('an export that is cut off, on %s'
     onTestFinished(() => server?.stop());
     const { run, folder } = place(server === undefined ? {} : { redis: server.url });
     const { store: settings } = loadSettings({ file: join(folder, 'settings.yaml'), env: {} });
-    const store = await openStore(settings, createSecrets({ env: {}, pollMs: 1000 }).read, systemClock);
+    const store = await openStore(settings, createSecrets({ env: {} }).read, systemClock);
     onTestFinished(() => store.close());
     await store.register(['shop', 'vault']);
     const runNow = (...args: readonly string[]) =>
