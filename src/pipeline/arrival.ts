@@ -1,5 +1,6 @@
 import type { Kind } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
+import type { SenderFacts } from '../signature/credentials.ts';
 import type { Members } from '../values/members.ts';
 
 /**
@@ -20,24 +21,11 @@ export interface AnswerRecipient {
 }
 
 /** A callback whose body has not been read yet. */
-export interface Arrival {
+export interface Arrival extends SenderFacts {
   readonly requestId: string;
   /** The earliest instant at which it can have arrived, in milliseconds of `performance.now()`. */
   readonly arrivedMs: number;
   readonly route: Route;
-  /**
-   * The client's address: from X-Forwarded-For if a trusted proxy sent it, otherwise the address of the
-   * connection.
-   */
-  readonly address: string;
-  /** The value of a header; undefined if the header is missing or was sent twice. */
-  readonly header: (name: string) => string | undefined;
-  /** Whether the peer is a trusted proxy. */
-  readonly fromProxy: boolean;
-  /** The path segment after the source's path, if its URLs end in a secret segment. */
-  readonly pathSecret: string | undefined;
-  /** The client certificate of the TLS connection, only if its chain was verified. */
-  readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;
   /** Reads the body within its bounds; never rejects. */
   readonly body: () => Promise<Uint8Array | Failure>;
 }

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Answer } from '../callback/answer.ts';
-import type { Callback, Verdict } from '../callback/callback.ts';
+import type { Callback } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
 import type { CallbackReport, ReportCallback, Step, UnverifiedNames } from '../observe/report.ts';
 import type { Authenticated } from '../signature/scheme.ts';
@@ -8,13 +8,9 @@ import { claimedAppKey } from '../signature/payments.ts';
 import type { Member, Members } from '../values/members.ts';
 import type { AnswerRecipient, Arrival } from './arrival.ts';
 
-/**
- * The outcome of one callback: the verdict, the report, and an answer if it differs from the source's usual
- * one.
- */
+/** What came of one callback: its report, and an answer if it differs from the source's usual one. */
 export interface Outcome {
-  readonly verdict: Verdict;
-  readonly answer?: Answer;
+  readonly answer?: Answer | undefined;
   readonly report: CallbackReport;
 }
 
@@ -67,13 +63,12 @@ export function createTrace(arrival: Arrival): Trace {
     stepsMs[step] = (stepsMs[step] ?? 0) + performance.now() - sinceMs;
   };
   const end = (ending: Ending, answer?: Answer): Outcome => ({
-    verdict: ending.verdict,
-    ...(answer === undefined ? {} : { answer }),
+    answer,
     report: { ...collected, ...ending, totalMs: elapsedMs() },
   });
   const fail = (failure: Failure, ending: Pick<CallbackReport, 'outcome'> & Partial<CollectedData>) => {
     const report = { ...collected, ...ending, verdict: 'FAILURE', totalMs: elapsedMs() } as const;
-    return { verdict: 'FAILURE', report: withReason(report, failure) } as const;
+    return { report: withReason(report, failure) };
   };
 
   return {
@@ -154,7 +149,7 @@ function withReason(
 }
 
 /** Reports an outcome whose SUCCESS came too late, or did not reach the client. */
-export function reportLate(outcome: Outcome, report: ReportCallback): void {
-  const because = `decided ${outcome.verdict}, but FAILURE was answered or the client had disconnected`;
-  report({ ...outcome.report, verdict: 'FAILURE', outcome: 'late', code: 'ANSWERED_LATE', because });
+export function reportLate({ report: decided }: Outcome, report: ReportCallback): void {
+  const because = `decided ${decided.verdict}, but FAILURE was answered or the client had disconnected`;
+  report({ ...decided, verdict: 'FAILURE', outcome: 'late', code: 'ANSWERED_LATE', because });
 }

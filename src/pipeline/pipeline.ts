@@ -71,7 +71,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /**
    * If the sender is not authenticated, the verdict is FAILURE, and only the format of the answer is guessed.
    */
-  function answerFor(trace: Trace, { answer, verdict, report: { source } }: Outcome): Answer {
+  function answerFor(trace: Trace, { answer, report: { source, verdict } }: Outcome): Answer {
     return (
       answer ?? answerOf(source === undefined ? 'FAILURE' : verdict, answerFormat(trace.answerRecipient()))
     );
@@ -267,8 +267,8 @@ async function recordLate(
   trace: Trace,
   outcome: Outcome,
 ): Promise<void> {
-  const { decision, source, subject = '' } = outcome.report;
-  if (decision === undefined || source === undefined || outcome.verdict === 'FAILURE') return;
+  const { decision, source, subject = '', verdict } = outcome.report;
+  if (decision === undefined || source === undefined || verdict === 'FAILURE') return;
   reportLate(outcome, report);
   const detail = JSON.stringify({ requestId: trace.requestId, totalMs: trace.elapsedMs() });
   await store.record({

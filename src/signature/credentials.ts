@@ -6,13 +6,16 @@ import { plainFingerprint, readFingerprints } from './forwarded-certificate.ts';
 
 /** What is known about the sender of a callback, apart from the body. */
 export interface SenderFacts {
-  /** The client's IP address, after trusted proxies are skipped. */
+  /**
+   * The client's address: from X-Forwarded-For if a trusted proxy sent it, otherwise the address of the
+   * connection.
+   */
   readonly address: string;
   /** The value of a header; undefined if the header is missing or was sent twice. */
   readonly header: (name: string) => string | undefined;
-  /** Whether the TCP connection comes from a trusted proxy. Only then does a certificate header count. */
+  /** Whether the connection comes from a trusted proxy. Only then does a certificate header count. */
   readonly fromProxy: boolean;
-  /** The path segment after the source's path. */
+  /** The path segment after the source's path, if its URLs end in a secret segment. */
   readonly pathSecret: string | undefined;
   /** The client certificate of the TLS connection, only if its chain was verified. */
   readonly certificate: { readonly fingerprint256: string; readonly subject: string } | undefined;

@@ -256,22 +256,16 @@ function approvalsState(frozen: Control['frozen']): HealthState {
 
 /** Counts the rejections of the steps on the path of a callback. */
 function countFailures(store: Store, metrics: Metrics): Store {
-  async function countFailure<T>(verb: string, pending: Promise<T>): Promise<T> {
-    try {
-      return await pending;
-    } catch (thrown) {
-      metrics.storeFailed(verb);
-      throw thrown;
-    }
-  }
   const verbs: Verbs<CountedVerb> = store;
   return {
     ...store,
-    ...makeVerbs(
-      'counted',
-      <V extends CountedVerb>(verb: V): VerbOf<V> =>
-        (argument) =>
-          countFailure(VERBS[verb].counted, verbs[verb](argument)),
-    ),
+    ...makeVerbs('counted', <V extends CountedVerb>(verb: V): VerbOf<V> => async (argument) => {
+      try {
+        return await verbs[verb](argument);
+      } catch (thrown) {
+        metrics.storeFailed(VERBS[verb].counted);
+        throw thrown;
+      }
+    }),
   };
 }

@@ -159,11 +159,8 @@ function createAnswerer<Q, A>(
   ready.promise.catch(() => undefined);
   let end: WorkerError | undefined;
 
-  const questions = createQuestions<Q, A>(options, {
-    send: (question) => channel.send(question),
-    late: (because) => ended(because, 'late'),
-  });
   const channel = open({ received, ended });
+  const questions = createQuestions<Q, A>(options, channel.send, (because) => ended(because, 'late'));
   const starting = timer(startMs, () => ended(`did not start within ${startMs} ms`, 'late'));
   keepAlive();
 
@@ -202,7 +199,7 @@ function createAnswerer<Q, A>(
     }
   }
   function keepAlive(): void {
-    channel.keepAlive(end === undefined && (!questions.areSent() || questions.count() > 0));
+    channel.keepAlive(end === undefined && questions.areWaiting());
   }
 
   return {
@@ -232,13 +229,16 @@ interface Questions<Q, A> {
   /** False if the reply is no answer to the oldest question: a program answers in order. */
   readonly settle: (reply: Extract<Reply, { readonly id: number }>) => boolean;
   readonly rejectAll: (error: WorkerError) => void;
+  /** Whether the program is still starting, or a question waits. */
+  readonly areWaiting: () => boolean;
   readonly count: () => number;
   readonly waitMs: () => number;
 }
 
 function createQuestions<Q, A>(
   { name, waitingMax, answerMs, read }: AnswererOptions<A>,
-  { send, late }: { readonly send: Channel['send']; readonly late: (because: string) => void },
+  send: Channel['send'],
+  late: (because: string) => void,
 ): Questions<Q, A> {
   /** Oldest first. */
   const waiting: Asked<Q, A>[] = [];
@@ -285,6 +285,7 @@ function createQuestions<Q, A>(
       return true;
     },
     rejectAll,
+    areWaiting: () => !areSent || waiting.length > 0,
     count: () => waiting.length,
     waitMs: () => (waiting[0] === undefined ? 0 : performance.now() - waiting[0].sinceMs),
   };

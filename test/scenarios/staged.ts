@@ -109,7 +109,8 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
     sender: senderOf(test),
     address: '127.0.0.1',
   };
-  const { verdict, report } = await decide(parts, createTrace(arrivalOf(test)), question);
+  const { report } = await decide(parts, createTrace(arrivalOf(test)), question);
+  const { verdict } = report;
   const entry = await parts.store.entry(callback.source, report.decision ?? '');
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
     throw new Error(`the journal does not say that ${subjectOf(callback)} got ${verdict}`);

@@ -381,12 +381,13 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
     } as const;
     const { callback } = parsed;
     const simulated = await simulateLive(parts, callback, sender.scheme);
-    const { verdict, report } = await decideOn(parts, createTrace(arrivalOf(source)), {
+    const { report } = await decideOn(parts, createTrace(arrivalOf(source)), {
       callback,
       body,
       sender,
       address: '127.0.0.1',
     });
+    const { verdict } = report;
     const wasSimulated =
       simulated.verdict === verdict && simulated.code === report.code && isSameRule(simulated, report);
     const said = verdict === 'SUCCESS' ? `${verdict} by ${took.get(source) ?? ''}` : verdict;
