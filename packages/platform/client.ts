@@ -1,25 +1,4 @@
-import { bill } from './operations/bill.ts';
-import { accounts } from './operations/accounts.ts';
-import { agents } from './operations/agents.ts';
-import { assets } from './operations/assets.ts';
-import { brokerShares } from './operations/broker-shares.ts';
-import { coAgentBonuses } from './operations/co-agent-bonuses.ts';
-import { coinGifts } from './operations/coin-gifts.ts';
-import { coupons } from './operations/coupons.ts';
-import { deposits } from './operations/deposits.ts';
-import { exchangeCode } from './operations/exchange-code.ts';
-import { feeShares } from './operations/fee-shares.ts';
-import { invitations } from './operations/invitations.ts';
-import { loginToken } from './operations/login-token.ts';
-import { orders } from './operations/orders.ts';
-import { otcTrades } from './operations/otc-trades.ts';
-import { otherTransfers } from './operations/other-transfers.ts';
-import { pay } from './operations/pay.ts';
-import { recoverCoupon } from './operations/recover-coupon.ts';
-import { refreshToken } from './operations/refresh-token.ts';
-import { symbols } from './operations/symbols.ts';
-import { walletAddresses } from './operations/wallet-addresses.ts';
-import { walletSymbols } from './operations/wallet-symbols.ts';
+import { registry } from './operations/registry.ts';
 import type { CallOptions, ListAll, PaymentQuery, Verb } from './calls.ts';
 import { type PlatformConfig, type PlatformParts, createConnection, systemParts } from './connection.ts';
 import type { DataOf, Operation, PagedOperation, ParametersOf, RecordOf } from './operation.ts';
@@ -33,7 +12,7 @@ import { request } from './request.ts';
  */
 
 /** A record of the bill. */
-export type BillListRecord = RecordOf<typeof bill>;
+export type BillListRecord = RecordOf<typeof registry.bill>;
 
 export type Platform = ReturnType<typeof createPlatform>;
 
@@ -49,30 +28,30 @@ export function createPlatform(config: PlatformConfig, parts: PlatformParts = sy
     listAll: (parameters, options) => iterate(connection, operation, parameters, options),
   });
   return {
-    tokens: { exchange: verb(exchangeCode), refresh: verb(refreshToken) },
+    tokens: { exchange: verb(registry.exchangeCode), refresh: verb(registry.refreshToken) },
     payments: {
-      create: verb(pay),
+      create: verb(registry.pay),
       find: (query: PaymentQuery, options?: CallOptions): Promise<BillListRecord | undefined> =>
         findPayment(connection, query, options),
     },
-    orders: listing(orders),
-    accounts: { listChanged: verb(accounts) },
-    deposits: listing(deposits),
-    invitations: listing(invitations),
-    brokerShares: listing(brokerShares),
-    walletAddresses: listing(walletAddresses),
-    walletSymbols: listing(walletSymbols),
-    otherTransfers: listing(otherTransfers),
-    otcTrades: listing(otcTrades),
-    coupons: { ...listing(coupons), recover: verb(recoverCoupon) },
-    coinGifts: listing(coinGifts),
-    assets: { search: verb(assets) },
-    loginTokens: { create: verb(loginToken) },
-    bill: listing(bill),
-    symbols: { list: verb(symbols) },
-    feeShares: listing(feeShares),
-    coAgentBonuses: listing(coAgentBonuses),
-    agents: { list: verb(agents) },
+    orders: listing(registry.orders),
+    accounts: { listChanged: verb(registry.accounts) },
+    deposits: listing(registry.deposits),
+    invitations: listing(registry.invitations),
+    brokerShares: listing(registry.brokerShares),
+    walletAddresses: listing(registry.walletAddresses),
+    walletSymbols: listing(registry.walletSymbols),
+    otherTransfers: listing(registry.otherTransfers),
+    otcTrades: listing(registry.otcTrades),
+    coupons: { ...listing(registry.coupons), recover: verb(registry.recoverCoupon) },
+    coinGifts: listing(registry.coinGifts),
+    assets: { search: verb(registry.assets) },
+    loginTokens: { create: verb(registry.loginToken) },
+    bill: listing(registry.bill),
+    symbols: { list: verb(registry.symbols) },
+    feeShares: listing(registry.feeShares),
+    coAgentBonuses: listing(registry.coAgentBonuses),
+    agents: { list: verb(registry.agents) },
   };
 }
 

@@ -9,8 +9,8 @@ import {
 } from '../../src/values/members.ts';
 import { printableSentence } from '../../src/values/printable.ts';
 import { platformCode } from './codes.ts';
-import { PlatformError, type PlatformErrorData } from './error.ts';
-import { type Operation, describeOperation } from './operation.ts';
+import { PlatformError } from './error.ts';
+import { type Operation, invalidAnswer } from './operation.ts';
 import type { Protection } from './protection.ts';
 import { faultsText } from './readings.ts';
 
@@ -103,7 +103,8 @@ function refusal(
   const shownCode = printableSentence(withoutSecrets(code, secrets)).slice(0, 32);
   const words = message === '' ? '' : `, in its words ${JSON.stringify(message)}`;
   return new PlatformError('PLATFORM_REFUSED', `the platform answers ${shownCode}, ${meaning}${words}`, {
-    ...describeOperation(operation),
+    operation: operation.name,
+    section: operation.section,
     outcome: doubtful === true && !operation.reads ? 'unknown' : 'refused',
     fix,
     refusal: { code: shownCode, meaning, message },
@@ -115,26 +116,4 @@ function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret !== '')
     .reduce((shown, secret) => shown.replaceAll(secret, '[secret]'), text);
-}
-
-/** What to do after an answer that can't be used. */
-export function fixOfDoubt(operation: Operation): string {
-  if (operation.reads) return 'nothing changed; try again, and check platform.url and the credentials';
-  return operation.section === '4.2'
-    ? 'look the payment up in the bill (payments.find) before you pay again'
-    : 'it may have been done; look it up before you request it again';
-}
-
-/** An answer that can't be used. `reason` is the code of a failure of its signature or encryption. */
-export function invalidAnswer(
-  operation: Operation,
-  because: string,
-  found: Pick<PlatformErrorData, 'status' | 'reason'> = {},
-): PlatformError {
-  return new PlatformError('PLATFORM_ANSWER_INVALID', `the answer can't be used: ${because}`, {
-    ...describeOperation(operation),
-    outcome: operation.reads ? 'not-read' : 'unknown',
-    fix: fixOfDoubt(operation),
-    ...found,
-  });
 }

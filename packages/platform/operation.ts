@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import type { UnreadableRecord } from './calls.ts';
-import { PlatformError, type PlatformErrorData } from './error.ts';
+import { PlatformError, type PlatformErrorCode, type PlatformErrorData } from './error.ts';
 
 /**
  * One operation of section 4: what it takes, where it goes, and how its answer is read. The client, the
@@ -135,22 +135,47 @@ export function checkParameters(operation: Operation, given: unknown, nowMs: num
   );
 }
 
-export function parameterError(operation: Operation, faults: readonly string[]): PlatformError {
-  return new PlatformError('PLATFORM_PARAMETER', faults.join('; '), {
-    ...describeOperation(operation),
-    outcome: 'not-sent',
-    fix: 'nothing was sent',
-    faults,
-  });
+export const parameterError = (operation: Operation, faults: readonly string[]): PlatformError =>
+  notSent('PLATFORM_PARAMETER', operation, faults.join('; '), { faults });
+
+/** The error of an operation that did not reach the platform. */
+export function notSent(
+  code: PlatformErrorCode,
+  { name, section }: Operation,
+  because: string,
+  more: Partial<Pick<PlatformErrorData, 'fix' | 'faults'>> = {},
+): PlatformError {
+  const known = { operation: name, section, outcome: 'not-sent', fix: 'nothing was sent' } as const;
+  return new PlatformError(code, because, { ...known, ...more });
 }
 
-/** How errors name an operation. */
-export function describeOperation({
-  name,
-  section,
-}: Operation): Pick<PlatformErrorData, 'operation' | 'section'> {
-  return { operation: name, section };
+/** The error of an operation that may have been done, or only read. */
+export function doubtful(
+  code: PlatformErrorCode,
+  operation: Operation,
+  because: string,
+  found: Pick<PlatformErrorData, 'status' | 'reason'> = {},
+): PlatformError {
+  const { name, section, reads } = operation;
+  const outcome = reads ? 'not-read' : 'unknown';
+  const known = { operation: name, section, outcome, fix: fixOfDoubt(operation) } as const;
+  return new PlatformError(code, because, { ...known, ...found });
 }
+
+function fixOfDoubt({ reads, section }: Operation): string {
+  if (reads) return 'nothing changed; try again, and check platform.url and the credentials';
+  return section === '4.2'
+    ? 'look the payment up in the bill (payments.find) before you pay again'
+    : 'it may have been done; look it up before you request it again';
+}
+
+/** An answer that can't be used. `reason` is the code of a failure of its signature or encryption. */
+export const invalidAnswer = (
+  operation: Operation,
+  because: string,
+  found?: Pick<PlatformErrorData, 'status' | 'reason'>,
+): PlatformError =>
+  doubtful('PLATFORM_ANSWER_INVALID', operation, `the answer can't be used: ${because}`, found);
 
 const SHOWN_CHARACTERS = 40;
 

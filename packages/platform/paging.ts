@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { hash } from 'node:crypto';
 import type { IterationOptions, Records, UnreadableRecord } from './calls.ts';
 import type { Connection } from './connection.ts';
-import { invalidAnswer } from './envelope.ts';
 import { PlatformError } from './error.ts';
 import {
   type Operation,
@@ -11,6 +10,8 @@ import {
   type ParametersOf,
   type RecordOf,
   checkParameters,
+  invalidAnswer,
+  notSent,
 } from './operation.ts';
 import { request } from './request.ts';
 
@@ -43,7 +44,7 @@ export function iterate(
     const seen = new Map<string, number>();
     const progress = { pages: 0, records: 0, total: undefined };
     const isWhole = ranges.length === 1;
-    for (; position.range < ranges.length; moveTo(position, { range: position.range + 1 })) {
+    for (; position.range < ranges.length; Object.assign(position, FIRST, { range: position.range + 1 })) {
       const bounded = { ...parameters, ...ranges[position.range] };
       yield* readRange({
         connection,
@@ -81,15 +82,8 @@ export function iterate(
  * given or dropped, and `last` is the key of the last one. Of all these, `repeated` came again. The first page
  * of the range stated that there are `stated` records, or at least as many; -1 if it didn't.
  */
-interface Position {
-  range: number;
-  page: number;
-  received: number;
-  repeated: number;
-  stated: number;
-  given: number;
-  last: string;
-}
+type Position = typeof FIRST;
+const FIRST = { range: 0, page: 1, received: 0, given: 0, repeated: 0, stated: -1, last: '' };
 
 interface Reading {
   readonly connection: Connection;
@@ -158,7 +152,7 @@ async function* readRange(reading: Reading): AsyncGenerator {
     const { received } = page;
     if (isLast(reading, page)) return checkAll(operation, position, received);
     const { range, stated, repeated } = position;
-    moveTo(position, { range, page: position.page + 1, stated, repeated, received });
+    Object.assign(position, FIRST, { range, page: position.page + 1, stated, repeated, received });
   }
 }
 
@@ -257,13 +251,6 @@ function resumeAt(operation: Operation, { page, given, last }: Position, keys: r
   );
 }
 
-function moveTo(
-  position: Position,
-  { range, page = 1, received = 0, repeated = 0, stated = -1 }: Pick<Position, 'range'> & Partial<Position>,
-): void {
-  Object.assign(position, { range, page, received, repeated, stated, given: 0, last: '' });
-}
-
 /** 72 bits, so that a million records have no two equal keys by chance. */
 function shortKey(key: string): string {
   return hash('sha256', key, 'base64url').slice(0, 12);
@@ -279,25 +266,19 @@ const cursorForm = z.tuple([
   z.string().regex(/^(?:[\w-]{12})?$/),
 ]);
 
-function cursorOf({ range, page, received, given, repeated, stated, last }: Position): string {
-  return Buffer.from(JSON.stringify([range, page, received, given, repeated, stated, last])).toString(
-    'base64url',
-  );
+function cursorOf(position: Position): string {
+  return Buffer.from(JSON.stringify(Object.values(position))).toString('base64url');
 }
 
 function startOf(operation: Operation, cursor: string | undefined, ranges: number): Position {
-  if (cursor === undefined) {
-    return { range: 0, page: 1, received: 0, given: 0, repeated: 0, stated: -1, last: '' };
+  if (cursor === undefined) return { ...FIRST };
+  const { data } = cursorForm.safeParse(jsonOf(Buffer.from(cursor, 'base64url').toString()));
+  if (data !== undefined) {
+    const [range, page, received, given, repeated, stated, last] = data;
+    if (range <= ranges && (given === 0) === (last === ''))
+      return { range, page, received, given, repeated, stated, last };
   }
-  const parsed = cursorForm.safeParse(jsonOf(Buffer.from(cursor, 'base64url').toString()));
-  const [range = ranges, page = 1, received = 0, given = 0, repeated = 0, stated = -1, last = ''] =
-    parsed.data ?? [];
-  if (parsed.success && range <= ranges && (given === 0) === (last === ''))
-    return { range, page, received, given, repeated, stated, last };
-  throw new PlatformError('PLATFORM_PARAMETER', 'the cursor is not one of this operation', {
-    operation: operation.name,
-    section: operation.section,
-    outcome: 'not-sent',
+  throw notSent('PLATFORM_PARAMETER', operation, 'the cursor is not one of this operation', {
     fix: 'use the cursor of an iteration with the same parameters, or start without one',
   });
 }
@@ -321,12 +302,8 @@ function rangesOf(
   { clock }: Connection,
 ): readonly Readonly<Record<string, string>>[] {
   if (parameters[page] !== undefined) {
-    throw new PlatformError('PLATFORM_PARAMETER', `${page} is given, but all pages are read`, {
-      operation: operation.name,
-      section: operation.section,
-      outcome: 'not-sent',
-      fix: `leave ${page} out, or read one page`,
-    });
+    const fix = `leave ${page} out, or read one page`;
+    throw notSent('PLATFORM_PARAMETER', operation, `${page} is given, but all pages are read`, { fix });
   }
   // One part is checked here; each of the others has the same parameters and other bounds.
   const boundless = range === undefined ? operation : { ...operation, check: () => undefined };

@@ -1,9 +1,8 @@
 import type { CallOptions, PaymentQuery, UnreadableRecord } from './calls.ts';
 import type { Connection } from './connection.ts';
 import { bill } from './operations/bill.ts';
-import { invalidAnswer } from './envelope.ts';
 import { iterate } from './paging.ts';
-import type { RecordOf } from './operation.ts';
+import { type RecordOf, invalidAnswer } from './operation.ts';
 import { readMembers } from '../../src/values/members.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;

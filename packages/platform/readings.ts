@@ -126,3 +126,14 @@ export function faultsText(issues: readonly z.core.$ZodIssue[], before: readonly
 export function record<T extends z.core.$ZodLooseShape>(shape: T) {
   return z.object(shape, { error: 'must be an object' });
 }
+
+/** Several members of one kind, in this order: `fields(amount, 'price volume')`. */
+export function fields<T extends z.ZodType, const N extends string>(
+  kind: T,
+  names: N,
+): Readonly<Record<Words<N>, T>>;
+export function fields(kind: z.ZodType, names: string): Readonly<Record<string, z.ZodType>> {
+  return Object.fromEntries(names.split(' ').map((name) => [name, kind]));
+}
+
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;

@@ -1,15 +1,16 @@
 import type { Member, Members } from '../../src/values/members.ts';
 import type { CallOptions } from './calls.ts';
 import { type Connection, checkTimeout } from './connection.ts';
-import { fixOfDoubt, invalidAnswer, readAnswer } from './envelope.ts';
-import { PlatformError } from './error.ts';
+import { readAnswer } from './envelope.ts';
 import {
   type CheckedParameters,
   type DataOf,
   type Operation,
   type ParametersOf,
   checkParameters,
-  describeOperation,
+  doubtful,
+  invalidAnswer,
+  notSent,
   parameterError,
 } from './operation.ts';
 import { type Posted, post } from './transport.ts';
@@ -50,7 +51,7 @@ export async function request(
     }
     const pauseMs = Math.floor(connection.random() * Math.min(PAUSE_MOST_MS, PAUSE_MS * 2 ** attempt));
     await connection.pause(pauseMs, signal).catch(() => {
-      throw faultError('PLATFORM_CANCELLED', operation, 'it was cancelled');
+      throw doubtful('PLATFORM_CANCELLED', operation, 'it was cancelled');
     });
   }
 }
@@ -87,21 +88,20 @@ function readPosted(
     throw invalidAnswer(operation, `it has more than ${connection.answerBytes} bytes`);
   }
   if (posted.kind === 'timeout') {
-    throw faultError('PLATFORM_TIMEOUT', operation, `the answer was not complete within ${timeoutMs} ms`);
+    throw doubtful('PLATFORM_TIMEOUT', operation, `the answer was not complete within ${timeoutMs} ms`);
   }
   if (posted.kind === 'cancelled') {
     throw posted.sent
-      ? faultError('PLATFORM_CANCELLED', operation, 'it was cancelled before its answer was complete')
-      : new PlatformError('PLATFORM_CANCELLED', 'it was cancelled before it was sent', {
-          ...describeOperation(operation),
-          outcome: 'not-sent',
-          fix: 'nothing was sent',
-        });
+      ? doubtful('PLATFORM_CANCELLED', operation, 'it was cancelled before its answer was complete')
+      : notSent('PLATFORM_CANCELLED', operation, 'it was cancelled before it was sent');
   }
   if (posted.kind === 'broken') {
+    const { origin } = new URL(connection.base);
     throw posted.sent
-      ? faultError('PLATFORM_UNREACHABLE', operation, `the connection broke (${posted.because})`)
-      : notSent(operation, connection, posted.because);
+      ? doubtful('PLATFORM_UNREACHABLE', operation, `the connection broke (${posted.because})`)
+      : notSent('PLATFORM_UNREACHABLE', operation, `${origin} can't be reached (${posted.because})`, {
+          fix: 'nothing was sent; check platform.url and the network',
+        });
   }
   const fault = faultOfAnswer(posted);
   if (fault !== undefined) throw invalidAnswer(operation, fault, { status: posted.status });
@@ -127,24 +127,4 @@ function faultOfAnswer({
   return /^text\/html/i.test(contentType)
     ? 'it is a web page (HTML) and not JSON; check platform.url and platform.segment'
     : `its content type is ${JSON.stringify(contentType.slice(0, 80))} and not application/json`;
-}
-
-function faultError(
-  code: 'PLATFORM_TIMEOUT' | 'PLATFORM_CANCELLED' | 'PLATFORM_UNREACHABLE',
-  operation: Operation,
-  because: string,
-): PlatformError {
-  return new PlatformError(code, because, {
-    ...describeOperation(operation),
-    outcome: operation.reads ? 'not-read' : 'unknown',
-    fix: fixOfDoubt(operation),
-  });
-}
-
-function notSent(operation: Operation, { base }: Connection, because: string): PlatformError {
-  return new PlatformError('PLATFORM_UNREACHABLE', `${new URL(base).origin} can't be reached (${because})`, {
-    ...describeOperation(operation),
-    outcome: 'not-sent',
-    fix: 'nothing was sent; check platform.url and the network',
-  });
 }

@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, page, pageSize, word } from '../parameters.ts';
-import { amount, count, id, integer, list, note, record, text } from '../readings.ts';
+import { amount, count, fields, id, integer, list, note, record, text } from '../readings.ts';
 
 /** Section 2.6. Its units and rules of calculation are not documented. */
 const share = record({
   symbol: text,
   amount,
   roleId: id,
-  fee: amount,
-  scale: amount,
-  feeSum: amount,
+  ...fields(amount, 'fee scale feeSum'),
   pid: id,
   usdtRate: amount,
   mtime: integer.describe('In milliseconds.'),

@@ -1,14 +1,11 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, oneOf, page, pageSize, word } from '../parameters.ts';
-import { amount, count, id, integer, known, list, note, record, text } from '../readings.ts';
+import { amount, count, fields, id, integer, known, list, note, record, text } from '../readings.ts';
 
 /** Section 2.18. */
 const bonus = record({
-  selfVolume: amount,
-  amount,
-  subVolume: amount,
-  scale: amount,
+  ...fields(amount, 'selfVolume amount subVolume scale'),
   remark: note,
   subUid: id,
   subAccount: note,

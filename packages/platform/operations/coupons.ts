@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { names, oneOf, page, pageSize, stamp, word } from '../parameters.ts';
-import { amount, count, id, integer, known, list, record, text } from '../readings.ts';
+import { amount, count, fields, id, integer, known, list, record, text } from '../readings.ts';
 
 /** Section 2.11. */
 const coupon = record({
@@ -10,9 +10,7 @@ const coupon = record({
   amount,
   uid: id,
   time: integer.describe('In milliseconds.'),
-  amountSup: amount,
-  amountUse: amount,
-  amountBack: amount,
+  ...fields(amount, 'amountSup amountUse amountBack'),
   status: known(1, 2, 3).describe('1 received, 2 to be recovered, 3 recovered.'),
   coin: text,
 });

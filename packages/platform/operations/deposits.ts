@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { page, pageSize, word } from '../parameters.ts';
-import { amount, id, integer, list, note, record, text } from '../readings.ts';
+import { amount, fields, id, integer, list, note, record, text } from '../readings.ts';
 
 /** Section 2.4. */
 const deposit = record({
@@ -14,9 +14,7 @@ const deposit = record({
   txid: note,
   status: integer.describe('Its values are not documented.'),
   depositType: integer.describe('Its values are not documented.'),
-  statusDesc: note,
-  mobileNumber: note,
-  email: note,
+  ...fields(note, 'statusDesc mobileNumber email'),
   riskLevel: integer.describe('Its values are not documented.'),
 });
 

@@ -1,40 +1,26 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, oneOf, page, pageSize, word } from '../parameters.ts';
-import { amount, count, integer, list, note, orNull, record, text } from '../readings.ts';
+import { amount, count, fields, integer, list, note, orNull, record, text } from '../readings.ts';
 
 /**
  * Section 2.17, in the platform's spelling. Its units and rules of calculation are not documented. The
  * specification calls `rebate` nullable without listing it.
  */
 const feeShare = record({
-  symbol: text,
-  base: text,
-  quote: text,
+  ...fields(text, 'symbol base quote'),
   qouteValueSub: amount,
   rebateRateSymbol: note,
   baseRebateFeeValueStr: note,
-  maxDivideRate: amount,
-  baseValueAll: amount,
-  takerRate: amount,
-  makerRate: amount,
+  ...fields(amount, 'maxDivideRate baseValueAll takerRate makerRate'),
   quoteRateSymbol: note,
-  qouteFeeValue: amount,
-  baseConvertValue: amount,
-  qouteValueAll: amount,
-  baseFeeValue: amount,
+  ...fields(amount, 'qouteFeeValue baseConvertValue qouteValueAll baseFeeValue'),
   baseRateSymbol: note,
-  qouteRebateFeeValue: amount,
-  baseRate: amount,
-  incomeDivideRate: amount,
+  ...fields(amount, 'qouteRebateFeeValue baseRate incomeDivideRate'),
   itemDate: integer.describe('In milliseconds.'),
   remark: note,
-  qouteConvertValue: amount,
-  baseRebateFeeValue: amount,
-  sumConvertValue: amount,
-  rebateConvertValue: amount,
-  volumeDivideRate: amount,
-  quoteRate: amount,
+  ...fields(amount, 'qouteConvertValue baseRebateFeeValue sumConvertValue rebateConvertValue'),
+  ...fields(amount, 'volumeDivideRate quoteRate'),
   rateTime: integer.describe('In milliseconds.'),
   rebateRate: amount,
   countTime: integer.describe('In milliseconds.'),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { page, pageSize, phrase, word } from '../parameters.ts';
-import { count, id, integer, list, note, orNull, record, stamp } from '../readings.ts';
+import { count, fields, id, integer, list, note, orNull, record, stamp } from '../readings.ts';
 
 const invited = {
   uid: id,
@@ -9,10 +9,7 @@ const invited = {
   inviteCode: note,
   level: integer.describe('1, or 2 for an element of childLevel.'),
   invitedUid: id,
-  invitedNickname: note,
-  invitedCode: note,
-  phone: note,
-  email: note,
+  ...fields(note, 'invitedNickname invitedCode phone email'),
   ctime: stamp,
 };
 

@@ -1,32 +1,20 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
 import { milliseconds, page, pageSize, word } from '../parameters.ts';
-import { amount, id, integer, list, note, orNull, record, text } from '../readings.ts';
+import { amount, fields, id, integer, list, note, orNull, record, text } from '../readings.ts';
 
 /** The specification only says which members an advert has, and which kinds of values. */
 const advert = record({
   id: orNull(id),
   userId: orNull(id),
   status: orNull(integer),
-  side: note,
-  coin: note,
-  country: note,
-  paycoin: note,
-  payment: note,
-  bankname: note,
+  ...fields(note, 'side coin country paycoin payment bankname'),
   priceRate: orNull(amount),
   priceRateType: note,
-  price: orNull(amount),
-  volume: orNull(amount),
-  feeRate: orNull(amount),
-  minTrade: orNull(amount),
-  maxTrade: orNull(amount),
+  ...fields(orNull(amount), 'price volume feeRate minTrade maxTrade'),
   beginDate: orNull(integer),
   endDate: orNull(integer),
-  limitTime: note,
-  terms: note,
-  description: note,
-  authType: note,
+  ...fields(note, 'limitTime terms description authType'),
   minvolume: orNull(amount),
   sell: orNull(amount),
   beginTime: note,
@@ -36,9 +24,7 @@ const advert = record({
   dealVolume: orNull(amount),
   muid: orNull(id),
   mtime: orNull(integer),
-  autoReply: note,
-  openType: note,
-  numberCode: note,
+  ...fields(note, 'autoReply openType numberCode'),
   companyId: orNull(id),
   isBlockTrade: orNull(integer),
   lastPrice: orNull(amount),
@@ -51,9 +37,7 @@ const trade = record({
   totalPrice: amount,
   payTime: orNull(integer),
   advert: orNull(advert),
-  buyerId: id,
-  adsOwner: id,
-  adsId: id,
+  ...fields(id, 'buyerId adsOwner adsId'),
   buyerComment: note,
   sellerComment: note,
   buyerCommentGrade: orNull(integer),

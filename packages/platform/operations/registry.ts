@@ -22,8 +22,8 @@ import { symbols } from './symbols.ts';
 import { walletAddresses } from './wallet-addresses.ts';
 import { walletSymbols } from './wallet-symbols.ts';
 
-/** All operations, in the order of section 4. */
-export const operations: readonly Operation[] = [
+/** All operations by name, in the order of section 4. */
+export const registry = {
   exchangeCode,
   refreshToken,
   pay,
@@ -46,4 +46,6 @@ export const operations: readonly Operation[] = [
   feeShares,
   coAgentBonuses,
   agents,
-];
+};
+
+export const operations: readonly Operation[] = Object.values(registry);

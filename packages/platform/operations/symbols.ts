@@ -1,17 +1,12 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
-import { amount, integer, list, note, record, text } from '../readings.ts';
+import { amount, fields, integer, list, note, record, text } from '../readings.ts';
 
 /** Section 2.16. */
 const symbol = record({
   coinSymbol: text,
   contractAddress: note,
-  showPrecision: integer,
-  isQuote: integer,
-  isOpen: integer,
-  depositOpen: integer,
-  withdrawOpen: integer,
-  otcOpen: integer,
+  ...fields(integer, 'showPrecision isQuote isOpen depositOpen withdrawOpen otcOpen'),
   tokenBase: note,
   depositConfirm: integer,
   name: note,
