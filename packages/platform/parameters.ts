@@ -26,6 +26,15 @@ export const word = textOf(
   'write 1 to 128 characters without blanks; an id above 2^53 must be a text or a bigint',
 );
 
+/** The parameters that name a user. Of several, the platform uses the first of USER_NAMES. */
+export const userNames = {
+  openId: word.optional().describe('The openId of the user.'),
+  userId: word.optional().describe('The UID of the user.'),
+  mobileNumber: word.optional().describe('The mobile number of the user.'),
+  email: word.optional().describe('The e-mail address of the user.'),
+};
+export const USER_NAMES = ['openId', 'userId', 'mobileNumber', 'email'] as const;
+
 /** A text that may contain blanks, such as a scene. */
 export const phrase = textOf(
   /^[^\s\p{Cc}\p{Cf}\p{Cs}](?:[^\p{Cc}\p{Cf}\p{Cs}]{0,126}[^\s\p{Cc}\p{Cf}\p{Cs}])?$/u,

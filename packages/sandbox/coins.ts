@@ -10,43 +10,19 @@ export interface Coin {
   readonly opening: number;
 }
 
+/** Its name is its symbol, and it has no contract, unless `own` says otherwise. */
+const coin = (
+  symbol: string,
+  own: Omit<Coin, 'symbol' | 'name' | 'contractAddress'> & Partial<Coin>,
+): Coin => ({ symbol, name: symbol, contractAddress: '', ...own });
+
+const USDT = { name: 'USDT', contractAddress: '0xdAC17F958D2ee523a2206206994597C13D831ec7' };
+
 export const COINS: readonly [Coin, ...Coin[]] = [
-  {
-    symbol: 'USDT1742',
-    name: 'USDT',
-    precision: 6,
-    contractAddress: '0xdAC17F958D2ee523a2206206994597C13D831ec7',
-    tokenBase: 'ETH',
-    withdrawFee: '5',
-    opening: 100_000,
-  },
-  {
-    symbol: 'BTC',
-    name: 'BTC',
-    precision: 8,
-    contractAddress: '',
-    tokenBase: 'BTC',
-    withdrawFee: '0.0005',
-    opening: 5,
-  },
-  {
-    symbol: 'ETH',
-    name: 'ETH',
-    precision: 8,
-    contractAddress: '',
-    tokenBase: 'ETH',
-    withdrawFee: '0.003',
-    opening: 50,
-  },
-  {
-    symbol: 'LTC',
-    name: 'LTC',
-    precision: 8,
-    contractAddress: '',
-    tokenBase: 'LTC',
-    withdrawFee: '0.01',
-    opening: 200,
-  },
+  coin('USDT1742', { ...USDT, precision: 6, tokenBase: 'ETH', withdrawFee: '5', opening: 100_000 }),
+  coin('BTC', { precision: 8, tokenBase: 'BTC', withdrawFee: '0.0005', opening: 5 }),
+  coin('ETH', { precision: 8, tokenBase: 'ETH', withdrawFee: '0.003', opening: 50 }),
+  coin('LTC', { precision: 8, tokenBase: 'LTC', withdrawFee: '0.01', opening: 200 }),
 ];
 
 export const PAIRS = [
@@ -67,5 +43,5 @@ export const GIFT_TYPES = [
 export const WALLET_TYPES = [1, 2, 3, 4] as const;
 
 export function coinNamed(symbol: string): Coin | undefined {
-  return COINS.find((coin) => coin.symbol === symbol);
+  return COINS.find((each) => each.symbol === symbol);
 }

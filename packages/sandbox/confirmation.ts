@@ -1,27 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Credentials } from './credentials.ts';
-import type { Fault, Faults } from './faults.ts';
-import { bodyText, textBody } from './json.ts';
-import type { SandboxLog } from './log.ts';
+import type { Fault } from './faults.ts';
+import { bodyText, jsonOf, textBody } from './json.ts';
 import { type Answer, post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
+import type { Running } from './running.ts';
 import { type Scheme, canonicalText, encrypt, flipped, md5Hex, rsaSign, rsaTextSign } from './signing.ts';
-import type { Payment, State } from './state.ts';
+import type { Payment } from './state.ts';
 
 /** Where the receiver takes confirmations (section 6.1), in the platform's spelling. */
 const CONFIRMATION_PATH = '/nofity/transferToMerchantAuthCheck';
-
-export interface ConfirmationParts {
-  readonly state: State;
-  /** The address of the receiver, without a path. */
-  readonly receiver: string;
-  readonly credentials: Credentials;
-  readonly faults: Faults;
-  readonly lateMs: number;
-  readonly timeoutMs: number;
-  readonly log: SandboxLog;
-  readonly now: () => number;
-}
 
 type Members = Readonly<Record<string, string>>;
 
@@ -33,7 +20,7 @@ type Members = Readonly<Record<string, string>>;
 export async function confirmPayment(
   payment: Payment,
   scheme: Scheme,
-  parts: ConfirmationParts,
+  parts: Running,
 ): Promise<string | undefined> {
   const { faults, log } = parts;
   const id = payment.appOrderId;
@@ -84,18 +71,14 @@ function refusalIn(answer: Answer): string | undefined {
 }
 
 function codeIn(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && 'code' in value ? value.code : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonOf(text);
+  return typeof value === 'object' && value !== null && 'code' in value ? value.code : undefined;
 }
 
 interface Writing {
   readonly members: Members;
   readonly tampering: Fault | undefined;
-  readonly parts: ConfirmationParts;
+  readonly parts: Running;
 }
 
 /** The body of a confirmation, and the text that was signed. */
@@ -153,7 +136,7 @@ function writeEnvelope({ members: { appKey = '', ...members }, tampering, parts 
   const sign = rsaSign(tampering === 'tamper-key' ? `${plaintext} ` : plaintext, platformKey);
   const envelope = {
     app_id: tampering === 'tamper-app' ? `${appKey}-other` : appKey,
-    time: parts.now(),
+    time: parts.clock.nowMs(),
     data: encrypt(sent, merchantKey, random),
     ...signMember(sign, tampering),
   };

@@ -2,23 +2,19 @@ import { z } from 'zod';
 import { CountersignError, usageError } from '../../src/errors.ts';
 import { coinNamed } from './coins.ts';
 import type { Cosigner } from './cosigner.ts';
-import { addDecimals, readDecimal } from './decimal.ts';
-import { type SandboxLog, entryLine } from './log.ts';
+import { readDecimal } from './decimal.ts';
+import { jsonOf } from './json.ts';
+import { entryLine } from './log.ts';
 import { releaseUnconfirmed } from './operations/payments.ts';
 import { randomOf } from './random.ts';
+import type { Running } from './running.ts';
 import { type User, seedState, usersOf } from './seed.ts';
 import type { ReadRequest, Reply } from './server.ts';
-import { type Signing, type State, accountOf, readSnapshot, snapshotText } from './state.ts';
-import type { SandboxClock } from './time.ts';
+import { type Signing, type State, book, readSnapshot, snapshotText } from './state.ts';
 
 /** What commands may change. */
-export interface ControlParts {
-  readonly seed: string;
-  readonly scale: number;
-  readonly state: State;
-  readonly clock: SandboxClock;
+export interface ControlParts extends Running {
   readonly cosigner: Cosigner;
-  readonly log: SandboxLog;
 }
 
 const text = z.string().min(1).max(65_536);
@@ -135,14 +131,6 @@ export async function answerControl(request: ReadRequest, parts: ControlParts): 
 
 const failed = (status: number, message: string): Reply => ({ status, body: JSON.stringify({ message }) });
 
-function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
-}
-
 async function performNamed(asked: unknown, parts: ControlParts): Promise<Done> {
   const { command: name, ...input } = z.looseObject({ command: z.string() }).parse(asked);
   if (!isCommand(name)) throw usageError(`there is no command ${name}`);
@@ -239,9 +227,7 @@ function credit({ uid, symbol, amount: added }: Credit, state: State, nowMs: num
   userWith(state, uid);
   if (coinNamed(symbol) === undefined) throw usageError(`there is no coin ${symbol}`);
   if (readDecimal(added) === 0n) throw usageError('the amount is 0. Give more');
-  const account = accountOf(state, { uid, coin: symbol, type: '201' }, nowMs);
-  Object.assign(account, { balance: addDecimals(account.balance, added), updatedAtMs: nowMs });
-  return account.balance;
+  return book(state, { uid, coin: symbol, type: '201' }, added, nowMs);
 }
 
 function deposit(command: Credit, { state, clock }: ControlParts): Done {

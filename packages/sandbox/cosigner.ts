@@ -1,34 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Credentials } from './credentials.ts';
-import type { Fault, Faults } from './faults.ts';
+import { type Fault, faultsOf } from './faults.ts';
 import { type Json, exactNumber } from './json.ts';
-import type { SandboxLog } from './log.ts';
 import { type Answer, post, shownAnswer } from './post.ts';
 import { randomOf } from './random.ts';
+import type { Running } from './running.ts';
 import { more, withSignFaults } from './sign-faults.ts';
-import type { Signing, State } from './state.ts';
-
-/**
- * How the co-signer proves who it is: with the token in a header, as the last segment of the path, or not.
- */
-export type CosignerCredential =
-  { readonly in: 'header'; readonly name: string } | { readonly in: 'path' } | { readonly in: 'nothing' };
-
-export interface CosignerParts {
-  readonly state: State;
-  /** The custom URLs, without the secret segment. */
-  readonly urls: Readonly<Record<Signing['kind'], string>>;
-  readonly credential: CosignerCredential;
-  readonly credentials: Credentials;
-  readonly faults: Faults;
-  readonly lateMs: number;
-  readonly timeoutMs: number;
-  /** A withdrawal or transaction that was refused in this many polls is given up. */
-  readonly refusalsMax: number;
-  readonly now: () => number;
-  readonly log: SandboxLog;
-}
+import type { Signing } from './state.ts';
 
 type Step = 'sign_prepare' | 'sign_start' | 'sign_success';
 
@@ -42,7 +20,7 @@ export interface Cosigner {
   selfCheck(): Promise<string>;
 }
 
-export function createCosigner(parts: CosignerParts): Cosigner {
+export function createCosigner(parts: Running): Cosigner {
   const { state } = parts;
   let polling: Promise<number> | undefined;
   const pollOnce = async (): Promise<number> => {
@@ -57,17 +35,10 @@ export function createCosigner(parts: CosignerParts): Cosigner {
   };
 }
 
-const SIGN_FAULTS = [
-  'sign-unasked',
-  'sign-refused',
-  'sign-amount',
-  'sign-address',
-  'sign-twice',
-  'sign-speed-up',
-] as const;
+const SIGN_FAULTS = faultsOf('sign');
 
 /** One round: prepare, start, and, once it is signed, success. A speed-up is another round. */
-async function round(signing: Signing, parts: CosignerParts): Promise<void> {
+async function round(signing: Signing, parts: Running): Promise<void> {
   // The one fault with which it is signed, if any.
   const fault = SIGN_FAULTS.find((each) => parts.faults.occurs(each, signing.requestId));
   const isFirst = signing.signed === 0;
@@ -100,7 +71,7 @@ async function round(signing: Signing, parts: CosignerParts): Promise<void> {
 const labelsOf = ({ requestId, signed, refused }: Signing) => [requestId, signed, refused] as const;
 
 /** Signs, and reports it. */
-async function sign(signing: Signing, applied: readonly Fault[], parts: CosignerParts): Promise<void> {
+async function sign(signing: Signing, applied: readonly Fault[], parts: Running): Promise<void> {
   const { requestId, txids, signed } = signing;
   const txid = `0x${randomOf(parts.state.seed, 'txid', requestId, txids.length).hex(64)}`;
   txids.push(txid);
@@ -125,7 +96,7 @@ async function ask(
   signing: Signing,
   about: About,
   applied: readonly Fault[],
-  parts: CosignerParts,
+  parts: Running,
 ): Promise<string | undefined> {
   // The id is one of the terms, so it must not change from one call to the next.
   const occurring = CALL_FAULTS[signing.kind].filter((fault) =>
@@ -154,12 +125,12 @@ const CALL_FAULTS: Readonly<Record<Signing['kind'], readonly Fault[]>> = {
 function send(
   kind: Signing['kind'],
   body: Json,
-  { urls, credential, timeoutMs }: CosignerParts,
+  { withdrawUrl, web3Url, cosignerCredential: credential, timeoutMs }: Running,
   token: string,
 ): Promise<Answer> {
   const segment = credential.in === 'path' ? `/${encodeURIComponent(token)}` : '';
   return post({
-    url: `${urls[kind]}${segment}`,
+    url: `${kind === 'web3' ? web3Url : withdrawUrl}${segment}`,
     headers: {
       'content-type': 'application/json;charset=UTF-8',
       ...(credential.in === 'header' && { [credential.name]: token }),
@@ -173,7 +144,7 @@ async function call(
   signing: Signing,
   about: About,
   faults: readonly Fault[],
-  parts: CosignerParts,
+  parts: Running,
 ): Promise<string | undefined> {
   const body = bodyOf(withSignFaults(signing, faults), about, faults);
   const { token } = parts.credentials;
@@ -239,7 +210,7 @@ function shortOutputs({ to, amount }: Signing): string {
   return JSON.stringify([{ address_to: to, amount: more(amount) }]);
 }
 
-async function selfCheck(parts: CosignerParts): Promise<string> {
+async function selfCheck(parts: Running): Promise<string> {
   const { appKey, token, selfCheck: keys } = parts.credentials;
   const hash = (key: string): string => createHmac('sha256', appKey).update(key).digest('hex');
   const body = {

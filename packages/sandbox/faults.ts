@@ -50,6 +50,11 @@ function isFault(name: string): name is Fault {
   return Object.hasOwn(FAULTS, name);
 }
 
+/** The faults of a group, such as `bill`, in their order. */
+export function faultsOf<G extends string>(group: G): readonly Extract<Fault, `${G}-${string}`>[] {
+  return NAMES.filter((name): name is Extract<Fault, `${G}-${string}`> => name.startsWith(`${group}-`));
+}
+
 const WRITTEN = /^\s*([a-z0-9-]+)(?:=(\d{1,3})|@([^\s@]{1,128}))?\s*$/;
 
 /**
@@ -61,9 +66,7 @@ export function readFaults(written: string): FaultRates {
   const rates = new Map<Fault, Rate>();
   for (const part of written.split(',').filter((each) => each.trim() !== '')) {
     const [, name = '', percent = '100', id] = WRITTEN.exec(part) ?? [];
-    const named = isFault(name)
-      ? [name]
-      : NAMES.filter((each) => name === 'all' || each.startsWith(`${name}-`));
+    const named = isFault(name) ? [name] : name === 'all' ? NAMES : faultsOf(name);
     if (named.length === 0 || Number(percent) > 100) {
       throw usageError(
         `--faults ${part.trim()} is not valid. Write FAULT=PERCENT or FAULT@ID with one of all, tamper, bill, ` +

@@ -86,3 +86,12 @@ export function bodyText(body: Body): string {
   );
   return `{${members.join(',')}}`;
 }
+
+/** The value of a JSON text; undefined for any other text. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

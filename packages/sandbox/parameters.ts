@@ -62,6 +62,14 @@ export const pageSize = whole(1, 1000);
 /** The parameters of an operation whose pages have `size` records unless the request says otherwise. */
 export const paging = (size: number) => ({ page: byDefault(1, page), pageSize: byDefault(size, pageSize) });
 
+/** The parameters that name a user, of which one must be given. */
+export const userNames = {
+  openId: optional(text),
+  userId: optional(whole()),
+  mobileNumber: optional(text),
+  email: optional(text),
+};
+
 export function refuse(name: string, why: string): never {
   throw new Refusal('10020', `${name} ${why}`);
 }

@@ -1,32 +1,14 @@
-import type { Credentials } from './credentials.ts';
-import type { Fault, Faults } from './faults.ts';
+import { confirmPayment } from './confirmation.ts';
+import { type Fault, faultsOf } from './faults.ts';
 import { type Json, type JsonObject, isList } from './json.ts';
-import type { SandboxLog } from './log.ts';
 import type { Context, Operation } from './operations/operation.ts';
 import { OPERATIONS } from './operations/registry.ts';
 import { randomOf } from './random.ts';
 import { CODES, type Code, Refusal } from './refusal.ts';
 import { type Authentic, type Trace, authenticate } from './request.ts';
+import type { Running } from './running.ts';
 import type { ReadRequest, Reply } from './server.ts';
 import { type Scheme, seal } from './signing.ts';
-import type { Payment, State } from './state.ts';
-import type { SandboxClock, Zone } from './time.ts';
-
-export interface PlatformParts {
-  readonly state: State;
-  readonly clock: SandboxClock;
-  readonly zone: Zone;
-  readonly credentials: Credentials;
-  /** The path segment before `open` (section 1). */
-  readonly segment: string;
-  /** Operations that this merchant may not use. */
-  readonly denied: ReadonlySet<string>;
-  /** Requests in a day of the platform's time zone; 0 for any number. */
-  readonly dailyLimit: number;
-  readonly confirm: (payment: Payment, scheme: Scheme) => Promise<string | undefined>;
-  readonly faults: Faults;
-  readonly log: SandboxLog;
-}
 
 type PlatformRequest = Pick<ReadRequest, 'method' | 'path' | 'text'>;
 
@@ -35,7 +17,7 @@ const MERCHANT_UID = 900_001;
 const LOGIN_PATH = 'auth/token';
 
 /** Answers one request. The HTTP status is 200 (section 7), unless a fault changes it. Never rejects. */
-export async function answerRequest(request: PlatformRequest, parts: PlatformParts): Promise<Reply> {
+export async function answerRequest(request: PlatformRequest, parts: Running): Promise<Reply> {
   const trace: Trace = { scheme: undefined, signed: '' };
   const prefix = `/platformapi/${parts.segment}/open/`;
   const path = request.path.startsWith(prefix) ? request.path.slice(prefix.length) : '';
@@ -88,22 +70,22 @@ interface Counted extends Authentic {
 function authenticated(
   { method, text }: PlatformRequest,
   { path }: Operation,
-  { trace, parts }: { readonly trace: Trace; readonly parts: PlatformParts },
+  { trace, parts }: { readonly trace: Trace; readonly parts: Running },
 ): Counted {
   if (method !== 'POST') throw new Refusal('50000', 'every operation is a POST');
   const authentic = authenticate(text, parts.credentials, { isLogin: path === LOGIN_PATH, trace });
-  if (parts.denied.has(path)) throw new Refusal('50012', `this merchant may not use ${path}`);
+  if (parts.denied.includes(path)) throw new Refusal('50012', `this merchant may not use ${path}`);
   return { ...authentic, number: countRequest(parts) };
 }
 
-const ANSWER_FAULTS = ['answer-lost', 'answer-status', 'answer-error'] as const;
+const ANSWER_FAULTS = faultsOf('answer');
 type AnswerFault = (typeof ANSWER_FAULTS)[number];
 
 /** An answer has at most one fault. Its id is that of the order, or the path of an operation without orders. */
 function faultOfAnswer(
   { body, number }: Counted,
   { path, note }: Pick<Context, 'note'> & Pick<Operation, 'path'>,
-  { faults }: PlatformParts,
+  { faults }: Running,
 ): AnswerFault | undefined {
   const id = body.get('appOrderId')?.text ?? path;
   const fault = ANSWER_FAULTS.find((each) => faults.occurs(each, id, number));
@@ -114,7 +96,7 @@ function faultOfAnswer(
 async function perform(
   { scheme, body }: Counted,
   operation: Operation,
-  { note, parts }: Pick<Context, 'note'> & { readonly parts: PlatformParts },
+  { note, parts }: Pick<Context, 'note'> & { readonly parts: Running },
 ): Promise<Json> {
   const { state, clock, zone } = parts;
   return operation.answer(body, {
@@ -125,13 +107,13 @@ async function perform(
     faults: parts.faults,
     note,
     merchantUid: MERCHANT_UID,
-    confirm: (payment) => parts.confirm(payment, scheme),
+    confirm: (payment) => confirmPayment(payment, scheme, parts),
     now: clock.nowMs,
   });
 }
 
 /** Returns which request of the day it is. */
-function countRequest({ state, clock, zone, dailyLimit }: PlatformParts): number {
+function countRequest({ state, clock, zone, dailyLimit }: Running): number {
   const day = zone.dayOf(clock.nowMs());
   const requests = state.usage.day === day ? state.usage.requests + 1 : 1;
   state.usage = { day, requests };
@@ -148,11 +130,7 @@ interface Answer {
   readonly scheme: Scheme | undefined;
 }
 
-function membersOf(
-  { code, msg, data, scheme }: Answer,
-  form: Operation['form'],
-  parts: PlatformParts,
-): JsonObject {
+function membersOf({ code, msg, data, scheme }: Answer, form: Operation['form'], parts: Running): JsonObject {
   const message = form === 'message' ? { message: null } : {};
   const head = { code, msg, ...message };
   if (scheme === 'rsa-envelope') return { ...head, ...sealed(data, parts) };
@@ -163,7 +141,7 @@ const isObject = (data: Json): data is JsonObject =>
   typeof data === 'object' && data !== null && !isList(data);
 
 /** `data` and `sign` are empty if there is no data. */
-function sealed(data: Json, { credentials, state }: PlatformParts): JsonObject {
+function sealed(data: Json, { credentials, state }: Running): JsonObject {
   if (data === null) return { data: '', sign: '' };
   const { platformKey: senderKey, merchantKey: receiverKey } = credentials;
   return seal(JSON.stringify(data), { senderKey, receiverKey }, state.seed);

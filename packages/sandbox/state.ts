@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { usageError } from '../../src/errors.ts';
+import { addDecimals } from './decimal.ts';
+import { jsonOf } from './json.ts';
 
 /*
  * All that changes, as one JSON value: it is what a snapshot holds, with the seed of the other records. Amounts
@@ -117,12 +119,8 @@ export function snapshotText(snapshot: Snapshot): string {
 
 /** Throws USAGE for a text that no sandbox wrote. */
 export function readSnapshot(written: string): Snapshot {
-  let value: unknown;
-  try {
-    value = JSON.parse(written);
-  } catch {
-    throw usageError('the snapshot is not JSON. Give a file of `sandbox snapshot`');
-  }
+  const value = jsonOf(written);
+  if (value === undefined) throw usageError('the snapshot is not JSON. Give a file of `sandbox snapshot`');
   const read = snapshotSchema.safeParse(value);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
@@ -143,4 +141,16 @@ export function accountOf(
   const made = { id: state.nextId++, uid, coin, type, balance: '0', updatedAtMs: nowMs };
   state.accounts.push(made);
   return made;
+}
+
+/** Adds to a balance of a user, or with an amount below zero takes from it. Returns the balance. */
+export function book(
+  state: State,
+  of: Parameters<typeof accountOf>[1],
+  added: string,
+  nowMs: number,
+): string {
+  const found = accountOf(state, of, nowMs);
+  Object.assign(found, { balance: addDecimals(found.balance, added), updatedAtMs: nowMs });
+  return found.balance;
 }

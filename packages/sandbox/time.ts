@@ -1,17 +1,13 @@
 import type { Clock } from '../../src/values/clock.ts';
+import type { Snapshot } from './state.ts';
 
 /** The clock of the sandbox, which people can set and move. */
 export interface SandboxClock {
   readonly nowMs: () => number;
   readonly set: (atMs: number) => void;
   /** The state for a snapshot. */
-  readonly kept: () => KeptClock;
-  readonly restore: (kept: KeptClock) => void;
-}
-
-export interface KeptClock {
-  readonly standing: boolean;
-  readonly atMs: number;
+  readonly kept: () => Snapshot['clock'];
+  readonly restore: (kept: Snapshot['clock']) => void;
 }
 
 /**

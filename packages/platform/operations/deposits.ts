@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
-import { page, pageSize, word } from '../parameters.ts';
+import { USER_NAMES, page, pageSize, userNames } from '../parameters.ts';
 import { amount, fields, id, integer, list, note, record, text } from '../readings.ts';
 
 /** Section 2.4. */
@@ -25,14 +25,11 @@ export const deposits = defineOperation({
   path: 'user/depositRecord',
   summary: 'List the deposits of a user.',
   parameters: z.strictObject({
-    openId: word.optional().describe('The openId of the user.'),
-    userId: word.optional().describe('The UID of the user.'),
-    mobileNumber: word.optional().describe('The mobile number of the user.'),
-    email: word.optional().describe('The e-mail address of the user.'),
+    ...userNames,
     pageSize: pageSize(20, 1000),
     pageNumber: page,
   }),
-  oneOf: ['openId', 'userId', 'mobileNumber', 'email'],
+  oneOf: USER_NAMES,
   example: { userId: '12345' },
   data: list(deposit),
   record: deposit,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '../operation.ts';
-import { milliseconds, page, pageSize, word } from '../parameters.ts';
+import { USER_NAMES, milliseconds, page, pageSize, userNames } from '../parameters.ts';
 import { amount, fields, id, integer, list, note, orNull, record, text } from '../readings.ts';
 
 /** The specification only says which members an advert has, and which kinds of values. */
@@ -64,16 +64,13 @@ export const otcTrades = defineOperation({
   summary: 'List the OTC trades of a user.',
   notes: ['pageNumber is the number of records on a page, as the specification uses the name.'],
   parameters: z.strictObject({
-    openId: word.optional().describe('The openId of the user.'),
-    userId: word.optional().describe('The UID of the user.'),
-    mobileNumber: word.optional().describe('The mobile number of the user.'),
-    email: word.optional().describe('The e-mail address of the user.'),
+    ...userNames,
     page,
     pageNumber: pageSize(1000, 1000),
     startTime: milliseconds.optional().describe('The start, in milliseconds or as an instant.'),
     endTime: milliseconds.optional().describe('The end, in milliseconds or as an instant.'),
   }),
-  oneOf: ['openId', 'userId', 'mobileNumber', 'email'],
+  oneOf: USER_NAMES,
   example: { userId: '12345' },
   data: list(trade),
   record: trade,

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { usageError } from '../../../src/errors.ts';
-import type { CosignerCredential } from '../cosigner.ts';
 import { ensureCredentials, readCredentials, settingsBlock } from '../credentials.ts';
 import { FAULTS, readFaults } from '../faults.ts';
 import { entryLine } from '../log.ts';
-import { type SandboxOptions, startSandbox } from '../sandbox.ts';
+import type { CosignerCredential, SandboxOptions } from '../running.ts';
+import { startSandbox } from '../sandbox.ts';
 import { INSTANT_FORM, readInstant } from '../../../src/values/clock.ts';
 import { columns, isoTime } from '../../../src/values/text.ts';
 import { CONTROL_PORT, type Call, type SandboxCommand, type Session } from './command.ts';

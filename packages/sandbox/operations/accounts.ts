@@ -1,6 +1,17 @@
 import { COINS, coinNamed } from '../coins.ts';
 import type { Json } from '../json.ts';
-import { byDefault, listOf, optional, page, pageSize, refuse, required, text, whole } from '../parameters.ts';
+import {
+  byDefault,
+  listOf,
+  optional,
+  page,
+  pageSize,
+  refuse,
+  required,
+  text,
+  userNames,
+  whole,
+} from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
 import { FIRST_UID, amountUpTo, coinAt, idAt, seeded, uidAt } from '../seed.ts';
 import { DAY_MS } from '../time.ts';
@@ -101,10 +112,7 @@ export const deposits = operation(
     path: 'user/depositRecord',
     form: 'message',
     parameters: {
-      openId: optional(text),
-      userId: optional(whole()),
-      mobileNumber: optional(text),
-      email: optional(text),
+      ...userNames,
       pageNumber: byDefault(1, page),
       pageSize: byDefault(20, pageSize),
     },

@@ -51,10 +51,7 @@ export const brokerBonuses = operation(
   ({ uid, pid, ctimeStart, ctimeEnd, feeCoinName, ...asked }, { state }) => {
     const found = BROKER_BONUSES(state).filter(
       (each) =>
-        matches(each.uid, uid) &&
-        matches(each.pid, pid) &&
-        matches(each.feeSymbol, feeCoinName) &&
-        isWithin(each.ctime, ctimeStart, ctimeEnd),
+        matches(each, { uid, pid, feeSymbol: feeCoinName }) && isWithin(each.ctime, ctimeStart, ctimeEnd),
     );
     const withUser = found.map((each) => {
       const user = usersOf(state).find((one) => one.uid === each.uid);
@@ -108,20 +105,14 @@ export const coAgentBonuses = operation(
       bonusType: optional(whole(1, 2)),
     },
   },
-  (values, { state }) => {
+  ({ ctimeStart, ctimeEnd, page, pageSize, uid, pid, levelType, ...values }, { state }) => {
     const found = CO_AGENT_BONUSES(state).filter(
       (each) =>
-        matches(each.coin, values.coin) &&
-        isWithin(each.time, values.ctimeStart, values.ctimeEnd) &&
-        matches(each.subUid, values.uid) &&
-        matches(each.subUid, values.pid) &&
-        matches(each.superUid, values.superUid) &&
-        matches(each.status, values.status) &&
-        matches(each.subLevel, values.levelType) &&
-        matches(each.userType, values.userType) &&
-        matches(each.bonusType, values.bonusType),
+        matches(each, { ...values, subUid: uid, subLevel: levelType }) &&
+        matches(each, { subUid: pid }) &&
+        isWithin(each.time, ctimeStart, ctimeEnd),
     );
-    return counted(found, values);
+    return counted(found, { page, pageSize });
   },
 );
 
@@ -223,8 +214,7 @@ export const feeShares = operation(
     const status = billstatus === '-999' ? undefined : billstatus;
     const found = FEE_SHARES(state).filter(
       (each) =>
-        matches(each.symbol, symbol) &&
-        matches(each.billingStatus, status) &&
+        matches(each, { symbol, billingStatus: status }) &&
         isWithin(Number(each.itemDate), fromMs, itemDateEnd),
     );
     return counted(found, asked);

@@ -100,7 +100,11 @@ export function isWithin(atMs: number, fromMs: number | undefined, untilMs: numb
   return (fromMs === undefined || atMs >= fromMs) && (untilMs === undefined || atMs <= untilMs);
 }
 
-/** Whether a filter is not given, or is this value. */
-export function matches<T>(value: T, filter: T | undefined): boolean {
-  return filter === undefined || filter === value;
+/** Whether a record has each of these values that is given. */
+export function matches<T>(
+  record: T,
+  wanted: { readonly [Name in keyof T]?: string | number | undefined },
+): boolean {
+  const own = new Map<string, unknown>(Object.entries(record ?? {}));
+  return Object.entries(wanted).every(([name, value]) => value === undefined || own.get(name) === value);
 }

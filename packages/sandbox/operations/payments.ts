@@ -1,10 +1,10 @@
 import { coinNamed } from '../coins.ts';
-import { addDecimals, readDecimal, subtractDecimals } from '../decimal.ts';
+import { readDecimal } from '../decimal.ts';
 import { exactNumber } from '../json.ts';
 import { amount, oneOf, optional, refuse, required, text, whole } from '../parameters.ts';
 import { Refusal } from '../refusal.ts';
 import { usersOf } from '../seed.ts';
-import { type Payment, type State, accountOf } from '../state.ts';
+import { type Payment, type State, accountOf, book } from '../state.ts';
 import type { Zone } from '../time.ts';
 import { withBillFaults } from './bill-faults.ts';
 import { matches, operation, pageOf } from './operation.ts';
@@ -69,21 +69,18 @@ function hold(state: State, { userId, coin, amount: held }: Payment, nowMs: numb
   if ((readDecimal(free.balance) ?? 0n) < (readDecimal(held) ?? 0n)) {
     throw new Refusal('70006', `the balance ${free.balance} ${coin} is below ${held}`);
   }
-  const frozen = accountOf(state, { uid: userId, coin, type: '202' }, nowMs);
-  Object.assign(free, { balance: subtractDecimals(free.balance, held), updatedAtMs: nowMs });
-  Object.assign(frozen, { balance: addDecimals(frozen.balance, held), updatedAtMs: nowMs });
+  book(state, { uid: userId, coin, type: '202' }, held, nowMs);
+  book(state, { uid: userId, coin, type: '201' }, `-${held}`, nowMs);
 }
 
 function settle(state: State, { userId, coin, amount: held }: Payment, nowMs: number): void {
-  const frozen = accountOf(state, { uid: userId, coin, type: '202' }, nowMs);
-  Object.assign(frozen, { balance: subtractDecimals(frozen.balance, held), updatedAtMs: nowMs });
+  book(state, { uid: userId, coin, type: '202' }, `-${held}`, nowMs);
 }
 
 /** Gives the held amount back, and removes the order: the merchant may send it again. */
 function release(state: State, payment: Payment, nowMs: number): void {
   settle(state, payment, nowMs);
-  const free = accountOf(state, { uid: payment.userId, coin: payment.coin, type: '201' }, nowMs);
-  Object.assign(free, { balance: addDecimals(free.balance, payment.amount), updatedAtMs: nowMs });
+  book(state, { uid: payment.userId, coin: payment.coin, type: '201' }, payment.amount, nowMs);
   state.payments = state.payments.filter((each) => each !== payment);
 }
 
@@ -113,10 +110,7 @@ export const bill = operation(
     const { fromMs, untilMs } = billedRange(range, zone, nowMs);
     const type = orderType === undefined ? undefined : Number(orderType);
     const isListed = (each: Payment): boolean =>
-      each.paidAtMs >= fromMs &&
-      each.paidAtMs < untilMs &&
-      matches(each.orderType, type) &&
-      matches(each.userId, userId);
+      each.paidAtMs >= fromMs && each.paidAtMs < untilMs && matches(each, { orderType: type, userId });
     const found: Payment[] = [];
     const paid = state.payments.filter((each) => each.state === 'paid');
     for (const { payment, fault, records } of paid.map((each) => withBillFaults(each, faults))) {

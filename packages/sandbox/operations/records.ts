@@ -101,11 +101,8 @@ export const otherTransfers = operation(
     if (!SCENES.some((scene) => scene === transactionScene)) {
       throw new Refusal('70009', `transactionScene is none of ${SCENES.join(', ')}`);
     }
-    const found = OTHER_TRANSFERS(state).filter(
-      (each) =>
-        each.transactionScene === transactionScene &&
-        matches(each.uid, uid) &&
-        matches(each.coinSymbol, coinSymbol),
+    const found = OTHER_TRANSFERS(state).filter((each) =>
+      matches(each, { uid, coinSymbol, transactionScene }),
     );
     return {
       financeList: pageOf(found, asked).map((each) => ({
@@ -169,8 +166,7 @@ export const coupons = operation(
       (each) =>
         (uids === undefined || uids.includes(each.uid)) &&
         isWithin(each.time, fromMs, untilMs) &&
-        matches(each.sn, sn) &&
-        matches(each.status, status),
+        matches(each, { sn, status }),
     );
     return { count: found.length, mapList: pageOf(found, asked) };
   },
@@ -222,7 +218,7 @@ export const gifts = operation(
   ({ uid, ctimeStart, ctimeEnd, page: number }, { state, zone }) => {
     const asked = { page: number, pageSize: GIFTS_PAGE };
     const found = GIFTS(state).filter(
-      (each) => matches(each.uid, uid) && isWithin(each.ctime, ctimeStart, ctimeEnd),
+      (each) => matches(each, { uid }) && isWithin(each.ctime, ctimeStart, ctimeEnd),
     );
     return {
       uid: uid ?? null,

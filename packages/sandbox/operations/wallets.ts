@@ -44,7 +44,7 @@ export const addressMapping = operation(
     symbols.map((symbol) => {
       if (coinNamed(symbol) === undefined) throw new Refusal('70007', `there is no coin ${symbol}`);
       const own = ADDRESSES(state).filter(
-        (each) => each.type === type && each.symbol === symbol && matches(each.record.uid, uid),
+        (each) => each.type === type && each.symbol === symbol && matches(each.record, { uid }),
       );
       const records = own.map(({ record }) => record);
       const mapped = WALLET_SYMBOLS.find((each) => each.symbol === symbol);
@@ -64,9 +64,7 @@ export const symbolMapping = operation(
     },
   },
   ({ walletType: type, symbol, walletSymbol, ...asked }) => {
-    const found = WALLET_SYMBOLS.filter(
-      (each) => matches(each.symbol, symbol) && matches(each.walletSymbol, walletSymbol),
-    );
+    const found = WALLET_SYMBOLS.filter((each) => matches(each, { symbol, walletSymbol }));
     return { ...counted(found, asked), ...asked, walletType: type };
   },
 );

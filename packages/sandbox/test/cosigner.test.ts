@@ -1,7 +1,14 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { SandboxOptions } from '../sandbox.ts';
+import type { SandboxOptions } from '../running.ts';
 import { type TestService, type TestServiceOptions, TO, startTestService } from '../../../test/service.ts';
-import { type TestSandbox, keysOf, sharedCredentials, startReceiver, startTestSandbox } from './sandbox.ts';
+import {
+  type TestSandbox,
+  keysOf,
+  receiverSources,
+  sharedCredentials,
+  startReceiver,
+  startTestSandbox,
+} from './sandbox.ts';
 
 const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
 const withdrawal = (over = {}) => ({
@@ -60,24 +67,7 @@ async function startBoth(
   const service = await startTestService({
     ...options,
     settings: {
-      sources: [
-        {
-          name: 'shop',
-          callback: 'payment',
-          appKey: 'demo-shop',
-          signatures: [{ scheme: 'md5', secret: file('shop.secret') }],
-        },
-        {
-          name: 'vault',
-          callback: 'cosigner',
-          paths: { withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' },
-          authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
-          selfCheck: {
-            clientSystemKey: file('merchant.public.pem'),
-            verifySignKey: file('platform.public.pem'),
-          },
-        },
-      ],
+      sources: receiverSources(folder),
       ...settings,
     },
   });

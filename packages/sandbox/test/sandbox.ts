@@ -15,9 +15,11 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { ensureCredentials, readCredentials } from '../credentials.ts';
+import { parse } from 'yaml';
+import { ensureCredentials, readCredentials, settingsBlock } from '../credentials.ts';
 import type { Entry } from '../log.ts';
-import { type SandboxOptions, startSandbox } from '../sandbox.ts';
+import type { SandboxOptions } from '../running.ts';
+import { startSandbox } from '../sandbox.ts';
 import { steerSandbox } from './program.ts';
 
 export const APP_KEY = 'demo-shop';
@@ -112,34 +114,9 @@ export async function startTestSandbox(over: Partial<SandboxOptions> = {}): Prom
   };
 }
 
-/** The settings of a receiver for a sandbox with these credentials. */
+/** The sources of a receiver for a sandbox with these credentials, as `countersign sandbox` prints them. */
 export function receiverSources(folder: string): readonly object[] {
-  const file = (name: string) => ({ file: join(folder, name) });
-  return [
-    {
-      name: 'shop',
-      callback: 'payment',
-      appKey: APP_KEY,
-      signatures: [
-        { scheme: 'md5', secret: file('shop.secret') },
-        {
-          scheme: 'rsa',
-          platformKey: file('platform.public.pem'),
-          merchantKey: file('merchant.private.pem'),
-        },
-        {
-          scheme: 'rsa-envelope',
-          platformKey: file('platform.public.pem'),
-          merchantKey: file('merchant.private.pem'),
-        },
-      ],
-    },
-    {
-      name: 'vault',
-      callback: 'cosigner',
-      authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
-    },
-  ];
+  return (parse(settingsBlock(folder, APP_KEY)) as { readonly sources: readonly object[] }).sources;
 }
 
 /** A merchant's client that shares no code with the project. */
