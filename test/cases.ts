@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 /** What YAML holds if each scalar is a text. */
 export type Written = string | readonly Written[] | { readonly [name: string]: Written };
 
-/** Texts that many rows contain. `$NAME` in a row is such a text; a file may have more under `names`. */
+/** Texts that many rows contain, as `$NAME` or `${NAME}`. A file may have more under `names`. */
 export type Names = Readonly<Record<string, string>>;
 
 /** Reads one column of a table. */
@@ -57,9 +57,10 @@ export const string: Column<string> = (written, names) => {
   if (typeof written === 'string') {
     return written.replace(
       /\$(?:([A-Z][A-Z0-9_]*)|\{([A-Z][A-Z0-9_]*)\})/g,
-      (found, plain?: string, braced?: string) => {
-        const name = plain ?? braced ?? '';
-        return Object.hasOwn(names, name) ? (names[name] ?? found) : found;
+      (_, plain?: string, braced?: string) => {
+        const named = names[plain ?? braced ?? ''];
+        if (named === undefined) throw new Error(`no name is known for ${written}`);
+        return named;
       },
     );
   }
@@ -77,6 +78,8 @@ export const strings: Column<readonly string[]> = (written, names) =>
     : [string(written, names)];
 
 export const number: Column<number> = (written, names) => Number(string(written, names));
+
+export const pattern: Column<RegExp> = (written, names) => new RegExp(string(written, names));
 
 /** One of these words. */
 export const oneOf =

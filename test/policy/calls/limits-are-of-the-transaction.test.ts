@@ -2,6 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../../src/policy/compile.ts';
 import { NO_ASSETS, NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
 import { ME, ROUTER, call, callbackOf, multicall } from './transactions.ts';
+import { tablesOf, string } from '../../cases.ts';
+import { asCallData } from './written.ts';
+import { ADDRESSES } from './transactions.ts';
 
 const ABI = `payout(address[] to, uint256[] amounts)
 stake(uint256 assets, address receiver)
@@ -35,14 +38,8 @@ const payout = (...amounts: readonly bigint[]): string =>
     amounts.map(() => ME),
     amounts,
   );
-const stake = (amount: bigint): string => call('stake(uint256,address)', amount, ME);
+
 const shift = (delta: bigint): string => call('shift(int256)', delta);
-const settle = (deadline: bigint, ...amounts: readonly bigint[]): string =>
-  call(
-    'settle((address,uint256)[],uint256)',
-    amounts.map((amount) => [ME, amount]),
-    deadline,
-  );
 
 const fixOf = (limit: 'min' | 'max'): string =>
   `${limit} could limit each value or the sum of the transaction, since the method is from an ABI file; ` +
@@ -147,67 +144,15 @@ describe('a minimum below zero on an argument of an own ABI is at fault without 
   });
 });
 
-describe('a maximum with decimals is for the whole transaction', () => {
-  const PAYOUT = '{ to: any, amounts: { max: 1000, decimals: 0 } }';
-  const STAKE = '{ assets: { max: 1000, decimals: 0 }, receiver: any }';
-  const SETTLE =
-    '{ legs.to: any, legs.amount: { max: 1000, decimals: 0 }, deadline: { max: 9, each: true } }';
+const rowsOf = tablesOf(new URL('cases/limits-are-of-the-transaction.yaml', import.meta.url), ADDRESSES);
 
-  it.each<[string, string, string, string, string]>([
-    ['items of an array up to it', 'payout(address[],uint256[])', PAYOUT, payout(400n, 600n), 'pass'],
-    ['items of an array above it', 'payout(address[],uint256[])', PAYOUT, payout(400n, 601n), 'refuse'],
-    [
-      'calls of one multicall up to it',
-      'stake(uint256,address)',
-      STAKE,
-      multicall(stake(999n), stake(1n)),
-      'pass',
-    ],
-    [
-      'calls of one multicall above it',
-      'stake(uint256,address)',
-      STAKE,
-      multicall(stake(999n), stake(2n)),
-      'refuse',
-    ],
-    [
-      'tuples of an array up to it',
-      'settle((address,uint256)[],uint256)',
-      SETTLE,
-      settle(9n, 1n, 999n),
-      'pass',
-    ],
-    [
-      'tuples of an array above it',
-      'settle((address,uint256)[],uint256)',
-      SETTLE,
-      settle(9n, 2n, 999n),
-      'refuse',
-    ],
-    [
-      'tuples of several calls above it',
-      'settle((address,uint256)[],uint256)',
-      SETTLE,
-      multicall(settle(9n, 500n), settle(9n, 500n, 1n)),
-      'refuse',
-    ],
-    [
-      'with each: true, every value of several calls',
-      'settle((address,uint256)[],uint256)',
-      SETTLE,
-      multicall(settle(9n, 1n), settle(9n, 1n)),
-      'pass',
-    ],
-    [
-      'with each: true, a value above it',
-      'settle((address,uint256)[],uint256)',
-      SETTLE,
-      multicall(settle(9n, 1n), settle(10n, 1n)),
-      'refuse',
-    ],
-  ])('%s', (_, method, where, data, expected) => {
-    expect(verdict(method, where, data)).toBe(expected);
-  });
+describe('a maximum with decimals is for the whole transaction', () => {
+  it.each(rowsOf('sums', string, string, string, asCallData, string))(
+    '%s',
+    (_, method, where, data, expected) => {
+      expect(verdict(method, where, data)).toBe(expected);
+    },
+  );
 
   it('and so is a minimum below zero, which limits what goes the other way', () => {
     const where = '{ delta: { min: -1000, max: 1000, decimals: 0 } }';

@@ -1,17 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
-import {
-  DAI,
-  MULTICALL3,
-  OTHER,
-  PARTNER,
-  THIEF,
-  USDT,
-  call,
-  callbackOf,
-  transferTo,
-  withWord,
-} from './transactions.ts';
+import { DAI, MULTICALL3, PARTNER, USDT, call, callbackOf, transferTo } from './transactions.ts';
+import { tablesOf, string } from '../../cases.ts';
+import { asCallData } from './written.ts';
+import { ADDRESSES } from './transactions.ts';
 
 const WHERE = `where: { to: { values: '${PARTNER}' }, amount: { max: 100 } }`;
 const policy = (trailing: string): string => `policy: one
@@ -87,39 +79,11 @@ describe('bytes behind the arguments pass where an entry allows them', () => {
   });
 });
 
+const rowsOf = tablesOf(new URL('cases/trailing.yaml', import.meta.url), ADDRESSES);
+
 describe('bytes behind the arguments are refused', () => {
-  const drain = call('approve(address,uint256)', THIEF, 1n).slice(2);
   it.each<[string, string, string, string]>([
-    [
-      'above the bound',
-      USDT,
-      pay + 'ab'.repeat(65),
-      'transfer(address,uint256): 65 bytes follow the last argument; at most 64 are allowed',
-    ],
-    [
-      'as a second call',
-      USDT,
-      pay + drain,
-      'transfer(address,uint256): 68 bytes follow the last argument; at most 64 are allowed',
-    ],
-    [
-      'where no entry allows that many',
-      DAI,
-      `${pay}0011223344`,
-      'transfer(address,uint256): 5 bytes follow the last argument; at most 4 are allowed',
-    ],
-    [
-      'of an inner call whose entry allows none',
-      MULTICALL3,
-      aggregate([DAI, `${transferTo(OTHER, 5n)}0011223344`]),
-      'call 1: transfer(address,uint256): 5 bytes follow the last argument; at most 4 are allowed',
-    ],
-    [
-      'that hide a call behind those of a wrapper',
-      MULTICALL3,
-      aggregate([USDT, pay]) + drain,
-      'aggregate((address,bytes)[]): 68 bytes follow the last argument; at most 20 are allowed',
-    ],
+    ...rowsOf('refused', string, string, asCallData, string),
     [
       'in place of an argument',
       USDT,
@@ -131,12 +95,6 @@ describe('bytes behind the arguments are refused', () => {
       USDT,
       `${pay.slice(0, 10)}01${pay.slice(12)}00`,
       'transfer(address,uint256): to is not an address: its upper bytes are not zero',
-    ],
-    [
-      'that a list of the wrapper leads to',
-      MULTICALL3,
-      withWord(aggregate([USDT, pay]), 0, 0x40n) + '00'.repeat(20),
-      'aggregate((address,bytes)[]): the offset of calls is 64 and must be 32',
     ],
   ])('%s', (_, contract, data, because) => {
     const result = judge(contract, data);

@@ -21,6 +21,27 @@ export const SAFE = '0x3333333333333333333333333333333333333333';
 export const MULTISEND = '0x40a2accbd92bca938b02010e17a5b8929b49130d';
 export const ZERO = `0x${'0'.repeat(40)}`;
 
+/** The names that tables have for them. */
+export const ADDRESSES = {
+  ME,
+  PARTNER,
+  OTHER,
+  THIEF,
+  USDT,
+  DAI,
+  WETH,
+  PERMIT2,
+  ROUTER,
+  MULTICALL3,
+  NFT,
+  ITEMS,
+  PROXY,
+  ACCOUNT,
+  SAFE,
+  MULTISEND,
+  ZERO,
+};
+
 /** `execTransaction` of a Safe. */
 export const EXEC =
   'execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)';

@@ -5,15 +5,11 @@ import { runTests } from '../../../src/simulation/run-tests.ts';
 import { NOON, evaluateAt, judged, release } from '../callbacks.ts';
 import { rulePage } from './pages.ts';
 import {
-  ACCOUNT,
   DAI,
-  ITEMS,
   MAX,
-  MAX160,
   ME,
   MULTICALL3,
   NFT,
-  OTHER,
   PARTNER,
   PERMIT2,
   PROXY,
@@ -30,6 +26,9 @@ import {
   transferTo,
   withWord,
 } from '../calls/transactions.ts';
+import { tablesOf, string } from '../../cases.ts';
+import { asTransaction } from '../calls/written.ts';
+import { ADDRESSES } from '../calls/transactions.ts';
 
 const policies = inForce();
 const judge = (transaction: Transaction) => {
@@ -40,10 +39,9 @@ const judge = (transaction: Transaction) => {
 };
 
 const UNIT = 1_000_000n;
-const ETHER = 10n ** 18n;
 const R = `0x${'11'.repeat(32)}`;
 const pay = transferTo(PARTNER, 100n * UNIT);
-const drain = approveFor(THIEF, MAX);
+
 const usdt = (data: string, more: Partial<Transaction> = {}): Transaction => ({
   contract: USDT,
   data,
@@ -64,8 +62,7 @@ const permit2Single = (amount: bigint, spender = ROUTER): string =>
 const batch = (
   ...details: readonly (readonly [from: string, to: string, amount: bigint, token: string])[]
 ): string => call('transferFrom((address,address,uint160,address)[])', details);
-const items = (ids: readonly bigint[], amounts: readonly bigint[], data = '0x'): string =>
-  call('safeBatchTransferFrom(address,address,uint256[],uint256[],bytes)', ME, PARTNER, ids, amounts, data);
+
 const swap = (amountIn: bigint, path: readonly string[] = [USDT, WETH], to = ME, least = 1n): string =>
   call('swap(uint256,uint256,address[],address)', amountIn, least, path, to);
 const fill = (delta: bigint, flags: readonly [number, number] = [1, 3], note = 'hello'): string =>
@@ -73,104 +70,15 @@ const fill = (delta: bigint, flags: readonly [number, number] = [1, 3], note = '
 const aggregate3 = (
   ...calls: readonly (readonly [target: string, allowFailure: boolean, data: string])[]
 ): string => call('aggregate3((address,bool,bytes)[])', calls);
-const aggregate3Value = (...calls: readonly (readonly [string, boolean, bigint, string])[]): string =>
-  call('aggregate3Value((address,bool,uint256,bytes)[])', calls);
+
 const execute = (target: string, data: string): string => call('execute(address,bytes)', target, data);
-const send = (target: string, value: bigint, data: string): string =>
-  call('execute(address,uint256,bytes)', target, value, data);
-const permit = (value: bigint, owner = ME): string =>
-  call('permit(address,address,uint256,uint256,uint8,bytes32,bytes32)', owner, ROUTER, value, 9n, 27, R, R);
-const daiPermit = (allowed: boolean): string =>
-  call(
-    'permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32)',
-    ME,
-    ROUTER,
-    0n,
-    9n,
-    allowed,
-    27,
-    R,
-    R,
-  );
+
+const rowsOf = tablesOf(new URL('cases/contract-calls.yaml', import.meta.url), { ...ADDRESSES, R });
 
 describe('contract-calls lets pass', () => {
   it.each<[string, Transaction]>([
-    ['a transfer to a partner', usdt(pay)],
+    ...rowsOf('passes', string, asTransaction),
     ['a transfer as another encoder wrote it, in capitals', usdt(`0x${pay.slice(2).toUpperCase()}`)],
-    [
-      'a transfer whose contract is written with its checksum',
-      usdt(pay, { contract: '0xdAC17F958D2ee523a2206206994597C13D831ec7', to: USDT }),
-    ],
-    ['a transfer up to the limit', usdt(transferTo(OTHER, 1000n * UNIT))],
-    ['a transfer of nothing', usdt(transferTo(PARTNER, 0n))],
-    ['a transferFrom of one’s own', usdt(call('transferFrom(address,address,uint256)', ME, PARTNER, UNIT))],
-    ['an approval within its limit', usdt(approveFor(ROUTER, 5000n * UNIT))],
-    ['an approval taken back', usdt(approveFor(ROUTER, 0n))],
-    ['an allowance increased', usdt(call('increaseAllowance(address,uint256)', ROUTER, UNIT))],
-    [
-      'an allowance decreased, its arguments named by place',
-      usdt(call('decreaseAllowance(address,uint256)', ROUTER, UNIT)),
-    ],
-    ['a permit within its limit', usdt(permit(100n * UNIT))],
-    ['an unlimited approval where that is allowed', at(DAI, approveFor(ROUTER, MAX))],
-    ['the same, its amount given as -1', at(DAI, approveFor(ROUTER, MAX), { amount: '-1' })],
-    [
-      'the same, to naming the spender as the entry allows',
-      at(DAI, approveFor(ROUTER, MAX), { to: ROUTER, amount: '-1' }),
-    ],
-    ['a limited approval where unlimited ones are allowed', at(DAI, approveFor(ROUTER, 10n * ETHER))],
-    ['a permit in the style of DAI that takes all back', at(DAI, daiPermit(false))],
-    ['a deposit with coins up to the limit', at(WETH, call('deposit()'), { amount: '1' })],
-    ['a withdrawal', at(WETH, call('withdraw(uint256)', ETHER))],
-    ['a withdrawal of all there is where that is allowed', at(WETH, call('withdraw(uint256)', MAX))],
-    ['the approval of one token by its id', at(NFT, approveFor(PARTNER, 2n))],
-    ['setApprovalForAll taken back', at(ITEMS, call('setApprovalForAll(address,bool)', ROUTER, false))],
-    ['a batch of items', at(ITEMS, items([7n, 8n], [4n, 6n]))],
-    [
-      'a Permit2 approval',
-      at(PERMIT2, call('approve(address,address,uint160,uint48)', USDT, ROUTER, 5000n * UNIT, 0)),
-    ],
-    ['a Permit2 permit', at(PERMIT2, permit2Single(5000n * UNIT))],
-    ['a Permit2 batch', at(PERMIT2, batch([ME, PARTNER, 400n * UNIT, USDT], [ME, OTHER, 600n * UNIT, USDT]))],
-    ['a swap of the router’s own ABI', at(ROUTER, swap(5000n * UNIT))],
-    ['a method with a struct, a text and a fixed list', at(ROUTER, fill(5n))],
-    [
-      'a multicall of two swaps within one limit',
-      at(ROUTER, multicall(swap(2500n * UNIT), swap(2500n * UNIT))),
-    ],
-    ['a multicall with a deadline', at(ROUTER, call('multicall(uint256,bytes[])', 9n, [swap(1n)]))],
-    ['a multicall within a multicall', at(ROUTER, multicall(multicall(swap(1n))))],
-    [
-      'an aggregate',
-      at(
-        MULTICALL3,
-        call('aggregate((address,bytes)[])', [
-          [USDT, pay],
-          [ROUTER, swap(1n)],
-        ]),
-      ),
-    ],
-    [
-      'a tryAggregate that must succeed',
-      at(MULTICALL3, call('tryAggregate(bool,(address,bytes)[])', true, [[USDT, pay]])),
-    ],
-    ['an aggregate3', at(MULTICALL3, aggregate3([USDT, false, pay]))],
-    [
-      'an aggregate3Value',
-      at(MULTICALL3, aggregate3Value([WETH, false, ETHER, call('deposit()')]), { amount: '1' }),
-    ],
-    ['a proxy’s execute', at(PROXY, execute(USDT, pay))],
-    ['an account’s execute', at(ACCOUNT, send(WETH, ETHER, call('deposit()')))],
-    ['an account that sends coins', at(ACCOUNT, send(PARTNER, ETHER, '0x'))],
-    [
-      'an account’s batch',
-      at(ACCOUNT, call('executeBatch(address[],uint256[],bytes[])', [USDT, PARTNER], [0n, 1n], [pay, '0x'])),
-    ],
-    ['a plain transfer, its data empty', at('', '', { to: PARTNER, amount: '1.5' })],
-    [
-      'a plain transfer, its data 0x and the contract its recipient',
-      at(OTHER, '0x', { amount: '0.000000000000000001' }),
-    ],
   ])('%s', (_, transaction) => {
     expect(judge(transaction)).toMatchObject({
       verdict: 'pass',
@@ -181,153 +89,8 @@ describe('contract-calls lets pass', () => {
 });
 
 describe('contract-calls refuses', () => {
-  const on = (contract: string): string => `of ${contract} is not allowed`;
   it.each<[string, Transaction, string]>([
-    [
-      'a recipient who is no partner',
-      usdt(transferTo(THIEF, 60n * UNIT)),
-      `none of the 2 entries allows it: to ${THIEF} is not among the values of the policy; amount 60 is above the maximum 50.5`,
-    ],
-    [
-      'a transfer of the smallest unit above the limit',
-      usdt(transferTo(PARTNER, 1000n * UNIT + 1n)),
-      'none of the 2 entries allows it: amount 1000.000001 is above the maximum 1000; amount 1000.000001 is above the maximum 50.5',
-    ],
-    [
-      'a transfer of an unlimited amount',
-      usdt(transferTo(PARTNER, MAX)),
-      'none of the 2 entries allows it: amount of transfer(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'a transferFrom of somebody else’s',
-      usdt(call('transferFrom(address,address,uint256)', OTHER, PARTNER, UNIT)),
-      `from ${OTHER} is not the sender ${ME}`,
-    ],
-    [
-      'a transferFrom to oneself of a partner’s, by an unlisted sender',
-      usdt(call('transferFrom(address,address,uint256)', ME, PARTNER, UNIT), { from: OTHER }),
-      `from ${ME} is not the sender ${OTHER}`,
-    ],
-    [
-      'an approval of a stranger',
-      usdt(approveFor(THIEF, 1n)),
-      `spender ${THIEF} is not among the values of the policy`,
-    ],
-    [
-      'an approval above its limit',
-      usdt(approveFor(ROUTER, 5000n * UNIT + 1n)),
-      'amount 5000.000001 is above the maximum 5000',
-    ],
-    [
-      'an unlimited approval',
-      usdt(approveFor(ROUTER, MAX)),
-      'amount of approve(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'an approval of one less than unlimited',
-      usdt(approveFor(ROUTER, MAX - 1n)),
-      'amount of approve(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'an approval of 2^255',
-      usdt(approveFor(ROUTER, 2n ** 255n)),
-      'amount of approve(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'an approval of one below 2^255, by its limit',
-      usdt(approveFor(ROUTER, 2n ** 255n - 1n)),
-      `amount 57896044618658097711785492504343953926634992332820282019728792003956564.819967 is above the maximum 5000`,
-    ],
-    [
-      'an allowance increased without limit',
-      usdt(call('increaseAllowance(address,uint256)', ROUTER, 2n ** 255n)),
-      'addedValue of increaseAllowance(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'an allowance decreased without limit, though any amount will do',
-      usdt(call('decreaseAllowance(address,uint256)', ROUTER, MAX)),
-      'subtractedValue of decreaseAllowance(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'an unlimited approval of another spender where unlimited is allowed',
-      at(DAI, approveFor(THIEF, MAX)),
-      `spender ${THIEF} is not among the values of the policy`,
-    ],
-    [
-      'an approval below unlimited and above the limit, where unlimited is allowed',
-      at(DAI, approveFor(ROUTER, 10n * ETHER + 1n)),
-      'amount 10.000000000000000001 is above the maximum 10',
-    ],
-    [
-      'an unlimited amount that is no approval, given as -1',
-      at(WETH, call('withdraw(uint256)', MAX), { amount: '-1' }),
-      'the callback’s amount is unlimited (-1), and the call is not an unlimited approval',
-    ],
-    [
-      'a limited approval whose amount is said to be -1',
-      at(DAI, approveFor(ROUTER, 1n), { amount: '-1' }),
-      'the callback’s amount is unlimited (-1), and the call is not an unlimited approval',
-    ],
-    [
-      'a limited transfer whose amount is said to be -1',
-      usdt(pay, { amount: '-1' }),
-      'none of the 2 entries allows it: the callback’s amount is unlimited (-1), and unlimited amounts are not allowed',
-    ],
-    [
-      'a plain transfer of -1',
-      at('', '', { to: PARTNER, amount: '-1' }),
-      'the plain transfer of unlimited is above the maximum 1.5',
-    ],
-    [
-      'a multicall of -1',
-      at(ROUTER, multicall(swap(1n)), { amount: '-1' }),
-      'the callback’s amount is unlimited (-1), and unlimited amounts are not allowed',
-    ],
-    ['a permit above its limit', usdt(permit(100n * UNIT + 1n)), 'value 100.000001 is above the maximum 100'],
-    [
-      'a permit without limit',
-      usdt(permit(MAX)),
-      'value of permit(address,address,uint256,uint256,uint8,bytes32,bytes32) is unlimited, and that is not allowed',
-    ],
-    ['a permit of somebody else’s', usdt(permit(1n, OTHER)), `owner ${OTHER} is not the sender ${ME}`],
-    [
-      'a permit in the style of DAI, which is for everything',
-      at(DAI, daiPermit(true)),
-      'allowed of permit(address,address,uint256,uint256,bool,uint8,bytes32,bytes32) is unlimited, and that is not allowed',
-    ],
-    [
-      'setApprovalForAll',
-      at(NFT, call('setApprovalForAll(address,bool)', ROUTER, true)),
-      'approved of setApprovalForAll(address,bool) is unlimited, and that is not allowed',
-    ],
-    [
-      'the approval of another token',
-      at(NFT, approveFor(PARTNER, 3n)),
-      'tokenId 3 is not among the values of the policy',
-    ],
-    [
-      'a known method that this contract has no entry for',
-      at(DAI, pay),
-      `transfer(address,uint256) (0xa9059cbb) ${on(DAI)}`,
-    ],
-    [
-      'a known method that no entry has',
-      usdt(call('lockdown((address,address)[])', [])),
-      `lockdown((address,address)[]) (0xcc53287f) ${on(USDT)}`,
-    ],
-    ['an unknown method', usdt('0xdeadbeef'), `an unknown method (0xdeadbeef) ${on(USDT)}`],
-    ['a contract without entries', at(THIEF, pay), `no call of the contract ${THIEF} is allowed`],
-    [
-      'a method whose selector is that of transfer',
-      usdt(call('many_msg_babbage(bytes1)', '0x01')),
-      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
-    ],
-    [
-      'a selector alone, which is no call of transfer',
-      usdt('0xa9059cbb'),
-      'transfer(address,uint256): the data ends within to',
-    ],
-    ['less than a selector', usdt('0xa9059c'), 'the call data is shorter than a selector'],
+    ...rowsOf('refuses', string, asTransaction, string),
     ['half a byte', usdt(pay.slice(0, -1)), 'the call data is not 0x and pairs of hexadecimal digits'],
     ['data without 0x', usdt(pay.slice(2)), 'the call data is not 0x and pairs of hexadecimal digits'],
     [
@@ -336,339 +99,10 @@ describe('contract-calls refuses', () => {
       'the call data is not 0x and pairs of hexadecimal digits',
     ],
     ['data that is text', usdt('transfer'), 'the call data is not 0x and pairs of hexadecimal digits'],
-    ['data one byte short', usdt(pay.slice(0, -2)), 'transfer(address,uint256): the data ends within amount'],
-    [
-      'data one word short',
-      usdt(pay.slice(0, -64)),
-      'transfer(address,uint256): the data ends within amount',
-    ],
-    [
-      'one byte after the arguments',
-      usdt(`${pay}00`),
-      'transfer(address,uint256): 1 bytes follow the last argument',
-    ],
-    [
-      'a word after the arguments',
-      usdt(pay + '0'.repeat(64)),
-      'transfer(address,uint256): 32 bytes follow the last argument',
-    ],
-    [
-      'an address with a dirty byte above it',
-      usdt(withWord(pay, 0, (1n << 160n) + BigInt(PARTNER))),
-      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
-    ],
-    [
-      'an address with a dirty byte at the very front',
-      usdt(withWord(pay, 0, (1n << 255n) + BigInt(PARTNER))),
-      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
-    ],
-    [
-      'a flag that is 2',
-      at(ITEMS, withWord(call('setApprovalForAll(address,bool)', ROUTER, false), 1, 2n)),
-      'setApprovalForAll(address,bool): approved is neither true nor false',
-    ],
-    [
-      'a uint160 with dirty bytes above it',
-      at(
-        PERMIT2,
-        withWord(call('approve(address,address,uint160,uint48)', USDT, ROUTER, 1n, 0), 2, (1n << 160n) + 1n),
-      ),
-      'approve(address,address,uint160,uint48): amount is more than a uint160 holds: its upper bytes are not zero',
-    ],
-    [
-      'a Permit2 approval without limit',
-      at(PERMIT2, call('approve(address,address,uint160,uint48)', USDT, ROUTER, MAX160, 0)),
-      'amount of approve(address,address,uint160,uint48) is unlimited, and that is not allowed',
-    ],
-    [
-      'a Permit2 permit without limit',
-      at(PERMIT2, permit2Single(2n ** 159n)),
-      'permitSingle.details.amount of permit(address,((address,uint160,uint48,uint48),address,uint256),bytes) is unlimited, and that is not allowed',
-    ],
-    [
-      'a Permit2 permit for a stranger',
-      at(PERMIT2, permit2Single(1n, THIEF)),
-      `permitSingle.spender ${THIEF} is not among the values of the policy`,
-    ],
-    [
-      'a Permit2 batch with one bad recipient',
-      at(PERMIT2, batch([ME, PARTNER, 1n, USDT], [ME, THIEF, 1n, USDT])),
-      `transferDetails.to ${THIEF} is not among the values of the policy`,
-    ],
-    [
-      'a Permit2 batch with one token of another kind',
-      at(PERMIT2, batch([ME, PARTNER, 1n, USDT], [ME, PARTNER, 1n, DAI])),
-      `transferDetails.token ${DAI} is not among the values of the policy`,
-    ],
-    [
-      'a Permit2 batch above the limit only together',
-      at(PERMIT2, batch([ME, PARTNER, 600n * UNIT, USDT], [ME, PARTNER, 400n * UNIT + 1n, USDT])),
-      'transferDetails.amount of transferFrom((address,address,uint160,address)[]) is 1000.000001 over all calls together, above the maximum 1000',
-    ],
-    [
-      'a Permit2 batch of none',
-      at(PERMIT2, batch()),
-      'transferDetails.from is an empty list, so no value fulfils the condition',
-    ],
-    [
-      'a batch of items with fewer amounts',
-      at(ITEMS, items([7n, 8n], [1n])),
-      'safeBatchTransferFrom(address,address,uint256[],uint256[],bytes): ids and amounts have different lengths',
-    ],
-    [
-      'a batch of items with one of another id',
-      at(ITEMS, items([7n, 9n], [1n, 1n])),
-      'ids 9 is not among the values of the policy',
-    ],
-    [
-      'a batch of items that are too many together',
-      at(ITEMS, items([7n, 8n], [5n, 6n])),
-      'amounts of safeBatchTransferFrom(address,address,uint256[],uint256[],bytes) is 11 over all calls together, above the maximum 10',
-    ],
-    [
-      'a batch of items with data for the recipient',
-      at(ITEMS, items([7n], [1n], '0x01')),
-      'data 0x01 is not among the values of the policy',
-    ],
-    ['a swap to somebody else', at(ROUTER, swap(1n, [USDT], THIEF)), `to ${THIEF} is not the sender ${ME}`],
-    [
-      'a swap through another token',
-      at(ROUTER, swap(1n, [USDT, THIEF, WETH])),
-      `path ${THIEF} is not among the values of the policy`,
-    ],
-    [
-      'a swap through no token',
-      at(ROUTER, swap(1n, [])),
-      'path is an empty list, so no value fulfils the condition',
-    ],
-    [
-      'a swap without a least amount',
-      at(ROUTER, swap(1n, [USDT], ME, 0n)),
-      'amountOutMin 0 is below the minimum 1',
-    ],
-    [
-      'a swap of an unlimited amount',
-      at(ROUTER, swap(MAX)),
-      'amountIn of swap(uint256,uint256,address[],address) is unlimited, and that is not allowed',
-    ],
-    ['a negative number under a maximum', at(ROUTER, fill(-1n)), 'order.delta -1 is below the minimum 0'],
-    [
-      'a member of a fixed list above its maximum',
-      at(ROUTER, fill(1n, [1, 4])),
-      'flags 4 is above the maximum 3',
-    ],
-    [
-      'another text',
-      at(ROUTER, fill(1n, [1, 1], 'Hello')),
-      'order.note Hello is not among the values of the policy',
-    ],
-    [
-      'coins along with a transfer',
-      usdt(pay, { amount: '0.000000000000000001' }),
-      'none of the 2 entries allows it: the native value 0.000000000000000001 of transfer(address,uint256) is above the maximum 0',
-    ],
-    [
-      'more coins than a deposit may have',
-      at(WETH, call('deposit()'), { amount: '1.000000000000000001' }),
-      'the native value 1.000000000000000001 of deposit() is above the maximum 1',
-    ],
-    [
-      'a to that is not the contract',
-      usdt(approveFor(ROUTER, 1n), { to: PARTNER }),
-      `to is ${PARTNER}, which is not the contract ${USDT} that is called`,
-    ],
-    [
-      'a to that is neither the contract nor the spender',
-      at(DAI, approveFor(ROUTER, 1n), { to: PARTNER }),
-      `to is ${PARTNER}, which is neither the contract ${DAI} nor the argument spender`,
-    ],
-    [
-      'call data without a contract',
-      at('', pay, { to: USDT }),
-      'there is call data, and interactive_contract is not an EVM address',
-    ],
     [
       'a contract of another chain',
       at('TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t', pay, { to: USDT }),
       'there is call data, and interactive_contract is not an EVM address',
-    ],
-    [
-      'a to of another chain',
-      usdt(pay, { to: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' }),
-      'to is not an EVM address',
-    ],
-    [
-      'a from of another chain',
-      usdt(pay, { from: 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t' }),
-      'from is not an EVM address',
-    ],
-    [
-      'a plain transfer above its limit',
-      at('', '', { to: PARTNER, amount: '1.500000000000000001' }),
-      'the plain transfer of 1.500000000000000001 is above the maximum 1.5',
-    ],
-    [
-      'a plain transfer to a stranger',
-      at('', '0x', { to: THIEF, amount: '1' }),
-      `to ${THIEF} of a plain transfer is not among the values of the policy`,
-    ],
-    [
-      'a plain transfer that names another contract',
-      at(USDT, '0x', { to: PARTNER, amount: '1' }),
-      'there is no call data, and interactive_contract is another address than to',
-    ],
-    [
-      'an approval hidden in a multicall',
-      at(ROUTER, multicall(swap(1n), drain)),
-      `call 2: approve(address,uint256) (0x095ea7b3) ${on(ROUTER)}`,
-    ],
-    [
-      'an approval hidden in a multicall in a multicall',
-      at(ROUTER, multicall(swap(1n), multicall(drain))),
-      `call 2.1: approve(address,uint256) (0x095ea7b3) ${on(ROUTER)}`,
-    ],
-    [
-      'an approval hidden in an aggregate',
-      at(
-        MULTICALL3,
-        call('aggregate((address,bytes)[])', [
-          [USDT, pay],
-          [USDT, drain],
-        ]),
-      ),
-      'call 2: amount of approve(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'a multicall nested over the bound',
-      at(ROUTER, multicall(multicall(multicall(swap(1n))))),
-      'call 1.1: multicall(bytes[]) contains calls at a depth of 3; at most 2 is allowed',
-    ],
-    [
-      'more calls than may be',
-      at(ROUTER, multicall(...Array.from({ length: 5 }, () => swap(1n)))),
-      'there are at least 5 inner calls; at most 4 are allowed',
-    ],
-    [
-      'more calls than may be, over two wrappers',
-      at(ROUTER, multicall(multicall(swap(1n), swap(1n)), multicall(swap(1n)))),
-      'call 2: there are at least 5 inner calls; at most 4 are allowed',
-    ],
-    [
-      'more calls than may be, if the first is a wrapper',
-      at(ROUTER, multicall(multicall(swap(1n)), swap(1n), swap(1n), swap(1n))),
-      'call 1: there are at least 5 inner calls; at most 4 are allowed',
-    ],
-    ['a multicall of none', at(ROUTER, multicall()), 'multicall(bytes[]) contains no call'],
-    ['a multicall of nothing', at(ROUTER, multicall('0x')), 'an inner call has no selector, target or value'],
-    [
-      'a multicall of half a selector',
-      at(ROUTER, multicall('0xdead')),
-      'an inner call has no selector, target or value',
-    ],
-    [
-      'a multicall whose swaps pass the limit together',
-      at(ROUTER, multicall(swap(2500n * UNIT), swap(2500n * UNIT + 1n))),
-      'call 2: amountIn of swap(uint256,uint256,address[],address) is 5000.000001 over all calls together, above the maximum 5000',
-    ],
-    [
-      'a multicall in which two calls see the same coins',
-      at(ROUTER, multicall(swap(1n), swap(1n)), { amount: '0.6' }),
-      'call 2: the native value of swap(uint256,uint256,address[],address) is 1.2 over all calls together, above the maximum 1',
-    ],
-    [
-      'a wrapper that has no entry',
-      at(ROUTER, call('multicall(bytes32,bytes[])', R, [swap(1n)])),
-      `multicall(bytes32,bytes[]) (0x1f0464d1) ${on(ROUTER)}`,
-    ],
-    [
-      'an inner call that fails by itself',
-      at(MULTICALL3, aggregate3([USDT, false, `${pay}00`])),
-      'call 1: transfer(address,uint256): 1 bytes follow the last argument',
-    ],
-    [
-      'an inner call that may fail silently',
-      at(MULTICALL3, aggregate3([USDT, false, pay], [USDT, true, pay])),
-      'calls.allowFailure true is not among the values of the policy',
-    ],
-    [
-      'a tryAggregate that need not succeed',
-      at(MULTICALL3, call('tryAggregate(bool,(address,bytes)[])', false, [[USDT, pay]])),
-      'requireSuccess false is not among the values of the policy',
-    ],
-    [
-      'coins smuggled into an inner transfer',
-      at(MULTICALL3, aggregate3Value([USDT, false, 1n, pay])),
-      'call 1: none of the 2 entries allows it: the native value 0.000000000000000001 of transfer(address,uint256) is above the maximum 0',
-    ],
-    [
-      'coins for two deposits above the limit together',
-      at(
-        MULTICALL3,
-        aggregate3Value([WETH, false, ETHER, call('deposit()')], [WETH, false, 1n, call('deposit()')]),
-        { amount: '2' },
-      ),
-      'call 2: the native value of deposit() is 1.000000000000000001 over all calls together, above the maximum 1',
-    ],
-    [
-      'an unlimited approval through a proxy',
-      at(PROXY, execute(USDT, drain)),
-      'call 1: amount of approve(address,uint256) is unlimited, and that is not allowed',
-    ],
-    [
-      'a proxy that is told to run code of another',
-      at(PROXY, execute(THIEF, '0xdeadbeef')),
-      `call 1: no call of the contract ${THIEF} is allowed`,
-    ],
-    [
-      'an account that sends coins to a stranger',
-      at(ACCOUNT, send(THIEF, 1n, '0x')),
-      `call 1: to ${THIEF} of a plain transfer is not among the values of the policy`,
-    ],
-    [
-      'an account that sends more coins than it may, in two',
-      at(
-        ACCOUNT,
-        call('executeBatch((address,uint256,bytes)[])', [
-          [PARTNER, ETHER, '0x'],
-          [OTHER, ETHER, '0x'],
-        ]),
-      ),
-      'call 2: the amount of plain transfers is 2 over all calls together, above the maximum 1.5',
-    ],
-    [
-      'a batch whose lists have different lengths',
-      at(ACCOUNT, call('executeBatch(address[],uint256[],bytes[])', [USDT, USDT], [0n, 0n], [pay])),
-      'executeBatch(address[],uint256[],bytes[]): targets and values and data have different lengths',
-    ],
-    [
-      'calls in the packed form of multiSend',
-      at(ROUTER, call('multiSend(bytes)', '0x00')),
-      `multiSend(bytes) (0x8d80ff0a) ${on(ROUTER)}`,
-    ],
-    [
-      'an offset that is not where it belongs',
-      at(ROUTER, withWord(multicall(swap(1n)), 0, 0x40n)),
-      'multicall(bytes[]): the offset of data is 64 and must be 32',
-    ],
-    [
-      'two items that share one offset',
-      at(ROUTER, withWord(multicall(swap(1n), swap(1n)), 3, 0x40n)),
-      'multicall(bytes[]): the offset of data.2 is 64 and must be 352',
-    ],
-    [
-      'an offset beyond everything',
-      at(ROUTER, withWord(multicall(swap(1n)), 0, MAX)),
-      `multicall(bytes[]): the offset of data is 0x${'f'.repeat(64)} and must be 32`,
-    ],
-    [
-      'a list that claims a huge length',
-      at(ROUTER, withWord(multicall(swap(1n)), 1, 2n ** 64n)),
-      'multicall(bytes[]): data claims a length of 0x10000000000000000, and there is room for 10',
-    ],
-    [
-      'bytes that claim a huge length',
-      at(ROUTER, withWord(multicall(swap(1n)), 3, MAX)),
-      `multicall(bytes[]): data.1 claims a length of 0x${'f'.repeat(64)}, and there is room for 256`,
     ],
     [
       'padding that is not zero',
