@@ -87,7 +87,7 @@ interface CallbackBase {
   /** The coin's symbol; for web3 the network's (`main_chain_symbol`). */
   readonly symbol: string;
   readonly payouts: readonly Payout[];
-  /** Members as comparable texts, by the names that policies use. A missing member has no text. */
+  /** The `texts` as comparable texts, and for a withdrawal all addresses in `to`. A missing member has none. */
   readonly values: ReadonlyMap<string, readonly string[]>;
   /** The members that determine the operation. All callbacks about one subject must have the same terms. */
   readonly terms: Readonly<Record<string, string>>;
@@ -99,29 +99,29 @@ interface CallbackBase {
   readonly movements?: Movements;
 }
 
+/**
+ * The members by the names that policies use, as written; the empty text for a missing one. Amounts are plain
+ * decimals, and user ids have no zeros at their beginning.
+ */
+type Texts<Name extends string> = Readonly<Record<Name, string>>;
+
+type CosignerName = 'type' | 'request_id' | 'pending_round' | 'from' | 'to' | 'amount' | 'symbol' | 'txid';
+
 export interface PaymentCallback extends CallbackBase {
   readonly kind: 'payment';
-  /** Without zeros at its beginning. */
-  readonly userId: string;
+  readonly texts: Texts<'userId' | 'appOrderId' | 'amount' | 'symbol'>;
 }
 
 export interface TransferCallback extends CallbackBase {
   readonly kind: 'transfer';
-  readonly from: string;
-  readonly to: string;
+  readonly texts: Texts<CosignerName | 'transfer_id' | 'memo'>;
   /** All addresses that are paid, as written: `to` and those of the outputs, each spelling once. */
   readonly recipients: readonly string[];
-  readonly memo: string | undefined;
-  readonly txid: string | undefined;
 }
 
 export interface Web3Callback extends CallbackBase {
   readonly kind: 'web3';
-  readonly from: string;
-  readonly to: string;
-  readonly inputData: string;
-  readonly interactiveContract: string;
-  readonly txid: string | undefined;
+  readonly texts: Texts<CosignerName | 'trans_id' | 'input_data' | 'interactive_contract'>;
 }
 
 export type Callback = PaymentCallback | TransferCallback | Web3Callback;
@@ -179,5 +179,5 @@ export function termsOf({ terms }: Pick<Callback, 'terms'>): string {
 
 /** The id of the transaction; an empty text if it is missing. */
 export function txidOf(callback: Callback): string {
-  return callback.kind === 'payment' ? '' : (callback.txid ?? '');
+  return callback.kind === 'payment' ? '' : callback.texts.txid;
 }

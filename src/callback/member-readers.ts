@@ -60,26 +60,16 @@ export interface TextMember extends Grammar {
   readonly need: 'required' | 'optional' | 'present';
 }
 
-/** The text of a member, as its table of members defines it. Null counts as empty. */
-export function readText<N extends string>(
-  members: Members,
-  table: { readonly [Name in N]: TextMember & { readonly need: 'optional' } },
-  name: N,
-): string | undefined;
-export function readText<N extends string>(
-  members: Members,
-  table: { readonly [Name in N]: TextMember & { readonly need: 'required' | 'present' } },
-  name: N,
-): string;
+/** The text of a member, as its table of members defines it. Null and missing count as empty. */
 export function readText<N extends string>(
   members: Members,
   table: { readonly [Name in N]: TextMember },
   name: N,
-): string | undefined {
+): string {
   const member = table[name];
-  if (member.need === 'optional') return optionalText(members, name, member);
   if (member.need === 'required') return requiredText(members, name, member);
-  if (!members.has(name)) reject('MEMBER_MISSING', `${name} is missing`, { member: name });
+  if (member.need === 'present' && !members.has(name))
+    reject('MEMBER_MISSING', `${name} is missing`, { member: name });
   return optionalText(members, name, member) ?? '';
 }
 
@@ -135,15 +125,15 @@ export function optionalFlag(members: Members, name: string): boolean {
 
 /** The values that policies read: comparable texts by name. A missing member has no text. */
 export function valuesOf(
-  table: Readonly<Record<string, string | readonly string[] | undefined>>,
+  table: Readonly<Record<string, string | readonly string[]>>,
 ): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, readonly string[]>();
   for (const [name, value] of Object.entries(table)) values.set(name, comparables(value));
   return values;
 }
 
-function comparables(value: string | readonly string[] | undefined): readonly string[] {
-  if (value === undefined || value === '') return [];
+function comparables(value: string | readonly string[]): readonly string[] {
+  if (value === '') return [];
   return typeof value === 'string' ? [toComparable(value)] : value.map(toComparable);
 }
 

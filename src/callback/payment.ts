@@ -43,18 +43,18 @@ export function parsePayment(members: Members, source: string): Parsed<PaymentCa
     const id = requiredText(members, 'appOrderId', PAYMENT_MEMBERS.appOrderId);
     const symbol = requiredText(members, 'payCoinSymbol', PAYMENT_MEMBERS.payCoinSymbol);
     const amount = requiredAmount(members, 'orderAmount', { pattern: PAYMENT_MEMBERS.orderAmount.pattern });
-    const amountText = formatAmount(amount);
+    const texts = { userId, appOrderId: id, amount: formatAmount(amount), symbol };
     return {
       kind: 'payment',
       source,
       id,
-      userId,
       amount,
       symbol,
       question: { type: 'payment', speedUp: false },
       payouts: [],
-      values: valuesOf({ userId, appOrderId: id, amount: amountText, symbol }),
-      terms: { userId, symbol, amount: amountText },
+      texts,
+      values: valuesOf(texts),
+      terms: { userId, symbol, amount: texts.amount },
       unknown: [],
     };
   });

@@ -86,37 +86,35 @@ export function parseTransfer(
     const recipients = [...new Set([to, ...(outputs?.written ?? [])])];
     const memo = memoOf(members, recipients);
     const payouts = outputs?.payouts ?? [{ to: toComparable(to), amount }];
+    const texts = {
+      type,
+      transfer_id: transferId,
+      request_id: id,
+      pending_round: String(speedUp),
+      from,
+      to,
+      memo,
+      amount: formatAmount(amount),
+      symbol,
+      txid,
+    };
     return {
       kind: 'transfer',
       source,
       id,
       question: { type, speedUp },
-      from,
-      to,
-      recipients,
-      memo,
       amount,
       symbol,
-      txid,
+      recipients,
       payouts,
-      values: valuesOf({
-        type,
-        transfer_id: transferId,
-        request_id: id,
-        pending_round: String(speedUp),
-        from,
-        to: payouts.map((payout) => payout.to),
-        memo,
-        amount: formatAmount(amount),
-        symbol,
-        txid,
-      }),
+      texts,
+      values: valuesOf({ ...texts, to: payouts.map((payout) => payout.to) }),
       terms: {
-        transferId: transferId ?? '',
+        transferId,
         from: addressIdentity(from),
         to: addressIdentity(to),
-        memo: memo ?? '',
-        amount: formatAmount(amount),
+        memo,
+        amount: texts.amount,
         symbol,
         outputs:
           outputs === undefined
@@ -134,13 +132,14 @@ export function parseTransfer(
   });
 }
 
-function transferIdOf(members: Members): string | undefined {
+/** The empty text if the withdrawal has no number. */
+function transferIdOf(members: Members): string {
   if (!members.has('transfer_id') && !members.has('withdraw_id')) {
     reject('MEMBER_MISSING', 'transfer_id and withdraw_id are both missing', { member: 'transfer_id' });
   }
   const transferId = readText(members, TRANSFER_TEXTS, 'transfer_id');
   const withdrawId = readText(members, TRANSFER_TEXTS, 'withdraw_id');
-  if (transferId !== undefined && withdrawId !== undefined && transferId !== withdrawId) {
+  if (transferId !== '' && withdrawId !== '' && transferId !== withdrawId) {
     reject(
       'MEMBER_INVALID',
       `transfer_id ${transferId} and withdraw_id ${withdrawId} name different withdrawals`,
@@ -149,13 +148,13 @@ function transferIdOf(members: Members): string | undefined {
       },
     );
   }
-  return transferId ?? withdrawId;
+  return transferId === '' ? withdrawId : transferId;
 }
 
-/** The memo. If a recipient is on Ripple, it must be a destination tag. */
-function memoOf(members: Members, recipients: readonly string[]): string | undefined {
+/** The memo, or the empty text. If a recipient is on Ripple, it must be a destination tag. */
+function memoOf(members: Members, recipients: readonly string[]): string {
   const memo = readText(members, TRANSFER_TEXTS, 'memo');
-  if (memo === undefined) return undefined;
+  if (memo === '') return '';
   requireSafeText('memo', memo);
   if (recipients.some(requiresNumericMemo) && !isDestinationTag(memo)) {
     const because =

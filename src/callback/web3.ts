@@ -64,42 +64,38 @@ export function parseWeb3(members: Members, source: string): Parsed<Web3Callback
     const from = readText(members, WEB3_TEXTS, 'from');
     const to = readText(members, WEB3_TEXTS, 'to');
     const amount = amountOf(members);
-    const amountText = amount === 'unlimited' ? 'unlimited' : formatAmount(amount);
     const symbol = readText(members, WEB3_TEXTS, 'main_chain_symbol');
     const inputData = readText(members, WEB3_TEXTS, 'input_data');
     const interactiveContract = readText(members, WEB3_TEXTS, 'interactive_contract');
     const txid = readText(members, WEB3_TEXTS, 'txid');
+    const texts = {
+      type,
+      trans_id: transId,
+      request_id: id,
+      pending_round: String(speedUp),
+      from,
+      to,
+      amount: amount === 'unlimited' ? amount : formatAmount(amount),
+      symbol,
+      input_data: inputData,
+      interactive_contract: interactiveContract,
+      txid,
+    };
     return {
       kind: 'web3',
       source,
       id,
       question: { type, speedUp },
-      from,
-      to,
       amount,
       symbol,
-      inputData,
-      interactiveContract,
-      txid,
       payouts: amount === 'unlimited' ? [] : [{ to: toComparable(to), amount }],
-      values: valuesOf({
-        type,
-        trans_id: transId,
-        request_id: id,
-        pending_round: String(speedUp),
-        from,
-        to,
-        amount: amountText,
-        symbol,
-        input_data: inputData,
-        interactive_contract: interactiveContract,
-        txid,
-      }),
+      texts,
+      values: valuesOf(texts),
       terms: {
         transId,
         from: addressIdentity(from),
         to: addressIdentity(to),
-        amount: amountText,
+        amount: texts.amount,
         symbol,
         inputData: toComparable(inputData),
         interactiveContract: addressIdentity(interactiveContract),

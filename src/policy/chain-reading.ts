@@ -50,12 +50,13 @@ type CosignerCallback = Exclude<Callback, { kind: 'payment' }>;
 
 /** The addresses as written, by member. A missing address is left out. */
 function addressesIn(callback: CosignerCallback): ReadonlyMap<string, readonly string[]> {
+  const { from, to } = callback.texts;
   const addresses = new Map([
-    ['from', [callback.from]],
-    ['to', callback.kind === 'transfer' ? callback.recipients : [callback.to]],
+    ['from', [from]],
+    ['to', callback.kind === 'transfer' ? callback.recipients : [to]],
   ]);
-  if (callback.kind === 'web3' && callback.interactiveContract !== '') {
-    addresses.set('interactive_contract', [callback.interactiveContract]);
+  if (callback.kind === 'web3' && callback.texts.interactive_contract !== '') {
+    addresses.set('interactive_contract', [callback.texts.interactive_contract]);
   }
   return addresses;
 }
@@ -80,8 +81,8 @@ function problemIn(callback: CosignerCallback, asset: Asset, member: string): Me
   const { chain, symbol } = asset;
   const values = { symbol, chain, member };
   if (member === 'memo' && callback.kind === 'transfer') {
-    const { memo } = callback;
-    if (memo === undefined || !hasTags(chain) || isDestinationTag(memo)) return undefined;
+    const { memo } = callback.texts;
+    if (memo === '' || !hasTags(chain) || isDestinationTag(memo)) return undefined;
     const because = `memo ${memo} is not a destination tag of ${symbol}, which is ${TAG_FORM}`;
     return { because, values: { ...values, memo } };
   }

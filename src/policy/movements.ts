@@ -296,7 +296,7 @@ class MovementList {
 
   #isOurs(address: string): boolean {
     return (
-      address === this.#callback.from.toLowerCase() ||
+      address === this.#callback.texts.from.toLowerCase() ||
       this.#allowed.some(({ accounts }) => accounts.has(address))
     );
   }
@@ -311,7 +311,7 @@ class MovementList {
 
   /** The callback may name the recipient in `to` instead of the contract. It must be one of the two. */
   #checkTo(outer: ReadCall | undefined): Refusal | undefined {
-    const to = this.#callback.to.toLowerCase();
+    const to = this.#callback.texts.to.toLowerCase();
     if (to === outer?.contract || this.movements.some((movement) => movement.to === to)) return undefined;
     return { because: `to is ${to}, which is neither the called contract nor a recipient`, values: { to } };
   }

@@ -119,7 +119,7 @@ export function createCollector(): JournalCollector {
   function addSuccess(collected: Collected, entry: JournalEntry, callback: Callback): void {
     const { question, symbol, amount } = callback;
     const terms = termsDigest(callback);
-    const user = callback.kind === 'payment' ? callback.userId : terms;
+    const user = callback.kind === 'payment' ? callback.texts.userId : terms;
     use(collected, entry, [question.type, String(question.speedUp), user, symbol, amountText(amount)]);
     if (question.type !== 'payment' && question.type !== 'sign_start') return;
     const { id, atMs, type, subject } = entry;
@@ -189,7 +189,7 @@ function subjectOf(callback: Callback, known: Approved | undefined): Approved {
     kind,
     coin: symbol,
     amount,
-    user: callback.kind === 'payment' ? callback.userId : '',
+    user: callback.kind === 'payment' ? callback.texts.userId : '',
     terms: termsDigest(callback),
     successes: [],
     notifications: known?.notifications ?? [],

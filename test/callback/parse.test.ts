@@ -10,9 +10,9 @@ describe('a payment confirmation', () => {
     expect(readable(parse.payment(payment))).toMatchObject({
       kind: 'payment',
       id: '11321',
-      userId: '12345',
       symbol: 'USDT1742',
       amount: parseAmount('100'),
+      texts: { userId: '12345', appOrderId: '11321', amount: '100', symbol: 'USDT1742' },
     });
   });
 

@@ -80,10 +80,10 @@ const DATA_MAX_BYTES = 32_768;
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x(?:[0-9a-fA-F]{2})*$/;
 
-const hasCallData = ({ inputData }: Web3Callback): boolean => inputData !== '' && inputData !== '0x';
+const hasCallData = ({ texts: { input_data: data } }: Web3Callback): boolean => data !== '' && data !== '0x';
 
 function malformedIn(callback: Web3Callback): Refusal | undefined {
-  const { inputData: data, interactiveContract: contract, to, from } = callback;
+  const { input_data: data, interactive_contract: contract, to, from } = callback.texts;
   const refusal = (because: string, values: Refusal['values'] = {}): Refusal => ({ because, values });
   if (data.length > 2 + DATA_MAX_BYTES * 2) {
     return refusal(`the call data has ${data.length} characters, more than ${DATA_MAX_BYTES} bytes`);
@@ -106,16 +106,17 @@ function malformedIn(callback: Web3Callback): Refusal | undefined {
 }
 
 function outerCall(callback: Web3Callback): InnerCall {
+  const { from, to, interactive_contract: called, input_data: data } = callback.texts;
   const isCall = hasCallData(callback);
-  const contract = (isCall ? callback.interactiveContract : callback.to).toLowerCase();
+  const contract = (isCall ? called : to).toLowerCase();
   return {
     contract,
     runsAs: contract,
-    caller: callback.from.toLowerCase(),
+    caller: from.toLowerCase(),
     native: callback.amount,
     sent: callback.amount,
     isDelegated: false,
-    data: isCall ? callback.inputData.toLowerCase() : '0x',
+    data: isCall ? data.toLowerCase() : '0x',
   };
 }
 

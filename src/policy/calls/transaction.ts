@@ -68,7 +68,7 @@ class TransactionEvaluation {
   #firstCall = '';
   #trailingBytes = 0;
 
-  constructor(allowed: AllowedTransactions, { from, to }: Web3Callback, facts: Facts) {
+  constructor(allowed: AllowedTransactions, { texts: { from, to } }: Web3Callback, facts: Facts) {
     this.#allowed = allowed;
     this.#sender = from.toLowerCase();
     this.#to = to.toLowerCase();

@@ -22,7 +22,7 @@ export const memoRequired = defineRule({
     return {
       evaluate: (callback) => {
         if (callback.kind !== 'transfer') return refuse(`a ${callback.kind} callback has no memo`);
-        const { symbol, memo } = callback;
+        const { symbol, memo } = callback.texts;
         const needs = needing === undefined ? assets.get(symbol)?.memo : needing.has(symbol);
         return judge(symbol, memo, needs);
       },
@@ -30,13 +30,12 @@ export const memoRequired = defineRule({
   },
 });
 
-function judge(symbol: string, memo: string | undefined, needs: boolean | undefined): RuleOutcome {
+function judge(symbol: string, memo: string, needs: boolean | undefined): RuleOutcome {
   if (needs === undefined) {
     return refuse(`the asset table does not have ${symbol}`, { symbol });
   }
   if (!needs) return pass(`${symbol} needs no memo`, { symbol });
-  const given = memo ?? '';
-  if (given.trim() !== '') return pass(`the memo is ${given}`, { symbol, memo: given });
+  if (memo.trim() !== '') return pass(`the memo is ${memo}`, { symbol, memo });
   return refuse(`${symbol} needs a memo, and there is none`, { symbol });
 }
 

@@ -257,8 +257,10 @@ describe('contract-calls', () => {
   it('refuses call data above its bound, and reads data at it', () => {
     const data = (bytes: number): string => `0x${'0'.repeat(bytes * 2)}`;
     const callback = callbackOf(usdt(pay));
-    const because = (inputData: string): string | undefined =>
-      evaluateAt(policies, { ...callback, inputData }, NOON).results[0]?.because;
+    const because = (callData: string): string | undefined => {
+      const texts = { ...callback.texts, input_data: callData };
+      return evaluateAt(policies, { ...callback, texts }, NOON).results[0]?.because;
+    };
     expect(because(data(32_768))).toContain('an unknown method (0x00000000)');
     expect(because(data(32_769))).toBe('the call data has 65540 characters, more than 32768 bytes');
   });
