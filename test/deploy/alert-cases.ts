@@ -10,549 +10,259 @@ export interface AlertCase {
 
 export interface AlertCases {
   /** With the labels of what fires, beside severity and name. */
-  readonly fires: readonly (AlertCase & { readonly labels?: Readonly<Record<string, string>> })[];
+  readonly fires: readonly (AlertCase & { readonly labels: Readonly<Record<string, string>> })[];
   readonly silent: readonly AlertCase[];
 }
 
-const A = 'job="countersign", instance="10.0.0.1:9090"';
-const B = 'job="countersign", instance="10.0.0.2:9090"';
-/** As a job that scrapes what has the annotations of deploy/kubernetes/service.yaml is usually called. */
-const ANNOTATED = 'job="kubernetes-service-endpoints", instance="10.0.0.1:9090"';
-const STRANGER = 'job="node-exporter", instance="10.0.0.9:9100"';
-const READY = `countersign_ready{${A}}`;
+/** Who is scraped. ANNOTATED is as a job with the annotations of deploy/kubernetes/service.yaml is called. */
+const TARGETS: Readonly<Record<string, { readonly job: string; readonly instance: string }>> = {
+  A: { job: 'countersign', instance: '10.0.0.1:9090' },
+  B: { job: 'countersign', instance: '10.0.0.2:9090' },
+  ANNOTATED: { job: 'kubernetes-service-endpoints', instance: '10.0.0.1:9090' },
+  STRANGER: { job: 'node-exporter', instance: '10.0.0.9:9100' },
+};
 
-const replica = { job: 'countersign', instance: '10.0.0.1:9090' };
-const annotated = { ...replica, job: 'kubernetes-service-endpoints' };
+const DAY = 86_400;
+const APPROVED = 'decisions_total{A, source="shop", verdict="SUCCESS", code="APPROVED"}';
+const OLDEST = 'journal_oldest_timestamp_seconds{A, source="shop"}';
+const ENTRIES = 'journal_entries{A, source="shop"}';
+const failure = (code: string): string =>
+  `decisions_total{A, source="shop", verdict="FAILURE", code="${code}"}`;
+const unreadable = (of: string): string =>
+  `keys_unreadable{${of}, source="shop", file="keys/platform.pub", fingerprint="SHA256:abc"}`;
+const expiry = (setting: string): string => `certificate_expiry_timestamp_seconds{A, setting="${setting}"}`;
+const opened = (level: string, name: string, of = 'A'): string =>
+  `reconcile_open{${of}, class="${name}", level="${level}"}`;
+const bucket = (le: string): string => `callback_seconds_bucket{A, step="total", le="${le}"}`;
+const asked = (verdict: string): string =>
+  `inquiries_total{A, of="service", name="risk", verdict="${verdict}"}`;
 
 /** An alarm that was raised once or more often fires for ten minutes. */
-const alarm = (code: string, other: string): AlertCases => {
-  const counter = (name: string): string => `countersign_alarms_total{${A}, code="${name}"}`;
-  return {
-    fires: [
-      { series: { [counter(code)]: '_x27 1x20' }, labels: { code } },
-      { series: { [counter(code)]: '5x26 6x20' }, labels: { code } },
-    ],
-    silent: [
-      { series: { [counter(code)]: '5x40' } },
-      { series: { [counter(code)]: '_x10 1x40' } },
-      { series: { [counter(other)]: '_x27 1x20' } },
-      { series: {} },
-    ],
-  };
-};
+const alarm = (alert: string, code: string, other: string): string => `${alert}
+  fires code=${code}: alarms_total{A, code="${code}"} _x27 1x20
+  fires code=${code}: alarms_total{A, code="${code}"} 5x26 6x20
+  silent: alarms_total{A, code="${code}"} 5x40
+  silent: alarms_total{A, code="${code}"} _x10 1x40
+  silent: alarms_total{A, code="${other}"} _x27 1x20
+  silent:
+`;
 
-/** A counter of which the very first counts as well. */
-const countedOnce = (
-  series: string,
-  other: string,
-  labels: Readonly<Record<string, string>>,
-): AlertCases => ({
-  fires: [
-    { series: { [series]: '_x27 1x20' }, labels },
-    { series: { [series]: '7x26 8x20' }, labels },
-  ],
-  silent: [{ series: { [series]: '7x40' } }, { series: { [other]: '_x27 1x20' } }],
-});
+/**
+ * For each alert of deploy/prometheus/alerts.yaml what makes it fire, and what comes near and does not. A line
+ * has the labels of what fires (`on` for those of a target), `at` and `step`, and then series with their
+ * values. The names begin with `countersign_`, but those of Node and of Prometheus.
+ */
+const CASES = `
+${alarm('CountersignTermsChanged', 'TERMS_CHANGED', 'TXID_UNEXPECTED')}
+${alarm('CountersignSchemeChanged', 'SCHEME_CHANGED', 'TERMS_CHANGED')}
+${alarm('CountersignSignedWithoutApproval', 'SIGNED_WITHOUT_APPROVAL', 'TERMS_CHANGED')}
+${alarm('CountersignTxidUnexpected', 'TXID_UNEXPECTED', 'SIGNED_WITHOUT_APPROVAL')}
+${alarm('CountersignSignedAfterRelease', 'SIGNED_AFTER_RELEASE', 'TXID_UNEXPECTED')}
+${alarm('CountersignOtherAlarm', 'SOMETHING_NEW', 'TERMS_CHANGED')}
+CountersignFrozen
+  fires: frozen{A} 0x40; frozen{B} 0x20 1x20
+  silent: frozen{A} 0x20 1x5 0x20
+CountersignClockJumped
+  fires: clock_jumped{A} 0x40; clock_jumped{B} 0x20 1x20
+  silent: clock_jumped{A} 0x20 1x5 0x20
+  silent:
+CountersignAbsent
+  fires:
+  fires: ready{A} 1x20
+  silent: ready{A} 0x40
+  silent: ready{A} 1x24
+CountersignNoneReady
+  fires: ready{A} 1x20 0x20; ready{B} 0x40
+  silent: ready{A} 0x40; ready{B} 1x40
+  silent:
+CountersignNothingInForce
+  fires: ready{A} 0x40
+  silent: ready{A} 1x40; revision_info{A, revision="3f9c"} 1x40
+  silent:
+CountersignKeysUnavailable
+  fires code=KEYS_UNAVAILABLE: authentication_failures_total{A, code="KEYS_UNAVAILABLE"} _x27 1x20
+  fires code=KEYS_UNAVAILABLE: authentication_failures_total{A, code="KEYS_UNAVAILABLE"} 7x26 8x20
+  silent: authentication_failures_total{A, code="KEYS_UNAVAILABLE"} 7x40
+  silent: authentication_failures_total{A, code="SIGN_WRONG"} _x27 1x20
+CountersignKeyUnreadable
+  fires source=shop file=keys/platform.pub fingerprint=SHA256:abc: ${unreadable('A')} _x20 1x20; ${unreadable('B')} 1x40
+  silent: ${unreadable('A')} 1x20
+  silent:
+CountersignStoreMoved
+  fires instance=10.0.0.1:9090: store_moved{A} 0x20 1x20
+  silent: store_moved{A} 0x40
+  silent:
+CountersignStoreNotWritable
+  fires instance=10.0.0.1:9090: store_writable{A} 1x20 0x20; store_writable{B} 1x40
+  silent: store_writable{A} 1x40
+  silent: store_writable{A} 1x29 0x20
+  silent:
+CountersignInternalFailure
+  fires code=INTERNAL: ${failure('INTERNAL')} _x27 1x20
+  fires code=INTERNAL: ${failure('INTERNAL')} 7x26 8x20
+  silent: ${failure('INTERNAL')} 7x40
+  silent: ${failure('RULE_REFUSED')} _x27 1x20
+CountersignReplicasTooFew
+  fires: store_replicas{A, state="connected"} 2x20 1x20; store_replicas{A, state="wanted"} 2x40
+  fires: store_replicas{A, state="connected"} 2x40; store_replicas{B, state="connected"} 2x20 1x20; store_replicas{A, state="wanted"} 2x40; store_replicas{B, state="wanted"} 2x40
+  silent: store_replicas{A, state="connected"} 2x40; store_replicas{A, state="wanted"} 2x40
+  silent: store_replicas{A, state="connected"} 0x40; store_replicas{A, state="wanted"} 0x40
+  silent:
+CountersignCertificateExpired
+  fires setting=public.tls.certificate: ${expiry('public.tls.certificate')} 80000x40
+  fires setting=store.tls.ca: ${expiry('store.tls.ca')} -5x40
+  silent: ${expiry('public.tls.certificate')} ${2 * DAY}x40
+  silent:
+CountersignReconciliationAlarm
+  fires class=billed-twice: ${opened('alarm', 'billed-twice')} 0x25 2x20; ${opened('alarm', 'billed-twice', 'B')} 0x40; ${opened('alarm', 'signed-twice')} 0x40
+  silent: ${opened('alarm', 'billed-twice')} 2x25 0x20
+  silent: ${opened('exception', 'approved-not-billed')} 3x40
+  silent:
+CountersignClockBehind
+  fires: clock_ahead_seconds{A} 0x20 -90x20; clock_ahead_seconds{B} 0x40
+  silent: clock_ahead_seconds{A} -60x40
+  silent: clock_ahead_seconds{A} 0x28 -90x20
+  silent: clock_ahead_seconds{A} 90x40
+CountersignNoCallbacks
+  fires at=150m source=shop: ${APPROVED} 0+1x60 60x100
+  # Another source goes on.
+  fires at=150m source=shop: ${APPROVED} 0+1x60 60x100; decisions_total{A, source="vault", verdict="SUCCESS", code="APPROVED"} 0+1x160
+  silent at=150m: ${APPROVED} 0+1x60 60x40 61x60
+  # The first of its code within the hour: its counter was not there before.
+  silent at=150m: ${APPROVED} 0+1x60 60x100; ${failure('RULE_REFUSED')} _x120 1x40
+  # Nothing ever came.
+  silent at=150m: ready{A} 1x200
+CountersignReplicaGone
+  fires: store_replicas{A, state="connected"} 3x10 2x40
+  silent: store_replicas{A, state="connected"} 3x22 2x4 3x20
+  silent: store_replicas{A, state="connected"} 2x10 3x40
+  silent: store_replicas{A, state="connected"} 3x25 2x40
+CountersignCertificateExpires
+  fires setting=public.tls.clientCa: ${expiry('public.tls.clientCa')} ${13 * DAY}x40; ${expiry('store.tls.ca')} ${99 * DAY}x40
+  silent: ${expiry('public.tls.certificate')} ${15 * DAY}x40
+CountersignReplicaDown
+  fires on=A: up{A} 1x20 0x20
+  fires on=ANNOTATED: up{ANNOTATED} 1x20 0x20; ready{ANNOTATED} 1x20
+  silent: up{A} 1x40
+  silent: up{STRANGER} 1x20 0x20; ready{A} 1x40
+CountersignReplicaNotReady
+  fires on=A: ready{A} 1x20 0x20; ready{B} 1x40
+  silent: ready{A} 1x40
+  silent: ready{A} 1x20 0x3 1x20
+CountersignRestarts
+  fires on=A: process_start_time_seconds{A} 1x10 2x5 3x5 4x20; ready{A} 1x40
+  fires on=ANNOTATED: process_start_time_seconds{ANNOTATED} 1x10 2x5 3x5 4x20; ready{ANNOTATED} 0x40
+  silent: process_start_time_seconds{A} 1x10 2x5 3x40; ready{A} 1x40
+  silent: process_start_time_seconds{STRANGER} 1x10 2x5 3x5 4x20; ready{A} 1x40
+CountersignRevisionsDiffer
+  fires: revision_info{A, revision="3f9c"} 1x40; revision_info{B, revision="77aa"} 1x40
+  silent: revision_info{A, revision="3f9c"} 1x40; revision_info{B, revision="3f9c"} 1x40
+CountersignStoreErrors
+  fires verb=settle: store_errors_total{A, verb="settle"} 0x20 0+1x20
+  silent: store_errors_total{A, verb="settle"} 0+1x10 10x40
+CountersignLate
+  fires: ${failure('TIMED_OUT')} 0x10 0+3x30
+  silent: ${failure('TIMED_OUT')} 0+1x2 3x40
+  silent: ${failure('RULE_REFUSED')} 0+9x40
+CountersignSlow
+  fires: ${bucket('0.5')} 0+1x40; ${bucket('1')} 0+9x40; ${bucket('+Inf')} 0+9x40
+  silent: ${bucket('0.5')} 0+9x40; ${bucket('1')} 0+9x40; ${bucket('+Inf')} 0+9x40
+CountersignUnfollowed
+  fires code=NOT_READY: ${failure('NOT_READY')} 0x10 0+1x30
+  silent: ${failure('FROZEN')} 0+1x40
+CountersignOverloaded
+  fires: turned_away_total{A, reason="loop"} 0x10 0+1x30
+  silent: turned_away_total{A, reason="address"} 0x10 0+1x30
+CountersignAddressThrottled
+  fires: turned_away_total{A, reason="address"} 0x10 0+1x30
+  silent: turned_away_total{A, reason="loop"} 0x10 0+1x30
+CountersignAuthenticationFailures
+  fires code=SIGN_WRONG: authentication_failures_total{A, code="SIGN_WRONG"} 0+12x40
+  silent: authentication_failures_total{A, code="SIGN_WRONG"} 0+3x40
+CountersignRefusals
+  fires at=50m: ${failure('RULE_REFUSED')} 0+6x60; ${APPROVED} 0+3x60
+  silent at=50m: ${failure('RULE_REFUSED')} 0+3x60; ${APPROVED} 0+6x60
+  # So few that they say nothing.
+  silent at=50m: ${failure('RULE_REFUSED')} 0+1x60
+CountersignInquiriesFail
+  fires of=service name=risk: ${asked('failed')} 0+1x40; ${asked('yes')} 0+5x40
+  silent: ${asked('failed')} 0+1x40; ${asked('yes')} 0+20x40
+CountersignApiDenied
+  fires on=A: api_denied_total{A} 0x20 0+1x20
+  silent: api_denied_total{A} 0x25 3x20
+CountersignLogStalled
+  fires on=A: log_lines_dropped_total{A} 0x20 0+1x20
+  silent: log_lines_dropped_total{A} 0x25 0x20
+CountersignEventLoopLag
+  fires on=A: nodejs_eventloop_lag_p99_seconds{A} 0.2x40; ready{A} 1x40
+  fires on=ANNOTATED: nodejs_eventloop_lag_p99_seconds{ANNOTATED} 0.2x40; ready{ANNOTATED} 1x40
+  silent: nodejs_eventloop_lag_p99_seconds{A} 0.05x40; ready{A} 1x40
+  silent: nodejs_eventloop_lag_p99_seconds{STRANGER} 0.2x40; ready{A} 1x40
+CountersignMemory
+  fires on=A: process_resident_memory_bytes{A} 470000000x40; ready{A} 1x40
+  fires on=ANNOTATED: process_resident_memory_bytes{ANNOTATED} 470000000x40; ready{ANNOTATED} 1x40
+  silent: process_resident_memory_bytes{A} 250000000x40; ready{A} 1x40
+  silent: process_resident_memory_bytes{STRANGER} 470000000x40; ready{A} 1x40
+CountersignFileDescriptors
+  fires on=A: process_open_fds{A} 900x40; process_max_fds{A} 1024x40; ready{A} 1x40
+  silent: process_open_fds{A} 500x40; process_max_fds{A} 1024x40; ready{A} 1x40
+  silent: process_open_fds{STRANGER} 900x40; process_max_fds{STRANGER} 1024x40; ready{A} 1x40
+CountersignDiskLow
+  fires instance=10.0.0.1:9090: store_free_bytes{A} 9e9x20 4e8x20; store_free_bytes{B} 9e9x40
+  silent: store_free_bytes{A} 5e8x40
+  silent: store_free_bytes{A} 9e9x27 4e8x20
+  silent:
+CountersignJournalLarge
+  fires at=90m source=shop: ${ENTRIES} 6000000x90
+  silent at=90m: ${ENTRIES} 4000000x90
+CountersignArchiveOverdue
+  fires at=30h step=1h source=shop: ${OLDEST} ${-94 * DAY}x40; ${ENTRIES} 9x40
+  silent at=30h step=1h: ${OLDEST} ${-90 * DAY}x40; ${ENTRIES} 9x40
+  # The newest entry, which stays.
+  silent at=30h step=1h: ${OLDEST} ${-400 * DAY}x40; ${ENTRIES} 1x40
+  # A second entry after a long silence: archived when the archive runs the next time.
+  silent at=30h step=1h: ${OLDEST} ${-400 * DAY}x40; ${ENTRIES} 1x10 2x30
+CountersignReconciliationException
+  fires class=approved-not-billed: ${opened('exception', 'approved-not-billed')} 0x25 1x20
+  silent: ${opened('exception', 'approved-not-billed')} 1x25 0x20
+  silent: ${opened('alarm', 'billed-twice')} 3x40
+CountersignReconciliationOverdue
+  fires instance=10.0.0.1:9090: reconcile_due_timestamp_seconds{A} -6000x40
+  silent: reconcile_due_timestamp_seconds{A} -5000x40
+  # Reconciled in the meantime: the next day is due tomorrow.
+  silent: reconcile_due_timestamp_seconds{A} -90000x28 ${DAY}x20
+  silent:
+`;
 
-const UNREADABLE = { source: 'shop', file: 'keys/platform.pub', fingerprint: 'SHA256:abc' };
-const unreadable = (of: string): string =>
-  `countersign_keys_unreadable{${of}, source="shop", file="keys/platform.pub", fingerprint="SHA256:abc"}`;
-const decisions = (labels: string): string => `countersign_decisions_total{${A}, source="shop", ${labels}}`;
-const replicas = (state: string, of = A): string => `countersign_store_replicas{${of}, state="${state}"}`;
-const expiry = (setting: string): string =>
-  `countersign_certificate_expiry_timestamp_seconds{${A}, setting="${setting}"}`;
-const DAY = 86_400;
-const opened = (level: string, name: string, of = A): string =>
-  `countersign_reconcile_open{${of}, class="${name}", level="${level}"}`;
-const DUE = `countersign_reconcile_due_timestamp_seconds{${A}}`;
-const bucket = (le: string): string => `countersign_callback_seconds_bucket{${A}, step="total", le="${le}"}`;
+const read: Record<string, { fires: AlertCases['fires'][number][]; silent: AlertCase[] }> = {};
+for (const line of CASES.split('\n').filter((each) => /^[^ ]|^  [fs]/.test(each))) {
+  const [, kind, written = '', series = ''] = /^  (fires|silent)(.*?):(?: (.*))?$/.exec(line) ?? [];
+  if (kind === undefined) read[line] = { fires: [], silent: [] };
+  const {
+    on = '',
+    at,
+    step,
+    ...labels
+  } = Object.fromEntries(
+    Array.from(written.matchAll(/(\w+)=(\S+)/g), ([, name = '', value = '']) => [name, value]),
+  );
+  const found = { series: seriesOf(series), ...(at && { at }), ...(step && { step }) };
+  const cases = Object.values(read).at(-1);
+  if (kind === 'fires') cases?.fires.push({ ...found, labels: { ...TARGETS[on], ...labels } });
+  if (kind === 'silent') cases?.silent.push(found);
+}
+export const alertCases: Readonly<Record<string, AlertCases>> = read;
 
-/** For each alert of deploy/prometheus/alerts.yaml what makes it fire, and what comes near and does not. */
-export const alertCases: Readonly<Record<string, AlertCases>> = {
-  CountersignTermsChanged: alarm('TERMS_CHANGED', 'TXID_UNEXPECTED'),
-  CountersignSchemeChanged: alarm('SCHEME_CHANGED', 'TERMS_CHANGED'),
-  CountersignSignedWithoutApproval: alarm('SIGNED_WITHOUT_APPROVAL', 'TERMS_CHANGED'),
-  CountersignTxidUnexpected: alarm('TXID_UNEXPECTED', 'SIGNED_WITHOUT_APPROVAL'),
-  CountersignSignedAfterRelease: alarm('SIGNED_AFTER_RELEASE', 'TXID_UNEXPECTED'),
-  CountersignOtherAlarm: alarm('SOMETHING_NEW', 'TERMS_CHANGED'),
-  CountersignFrozen: {
-    fires: [{ series: { [`countersign_frozen{${A}}`]: '0x40', [`countersign_frozen{${B}}`]: '0x20 1x20' } }],
-    silent: [{ series: { [`countersign_frozen{${A}}`]: '0x20 1x5 0x20' } }],
-  },
-  CountersignClockJumped: {
-    fires: [
-      {
-        series: {
-          [`countersign_clock_jumped{${A}}`]: '0x40',
-          [`countersign_clock_jumped{${B}}`]: '0x20 1x20',
-        },
-      },
-    ],
-    silent: [{ series: { [`countersign_clock_jumped{${A}}`]: '0x20 1x5 0x20' } }, { series: {} }],
-  },
-  CountersignAbsent: {
-    fires: [{ series: {} }, { series: { [READY]: '1x20' } }],
-    silent: [{ series: { [READY]: '0x40' } }, { series: { [READY]: '1x24' } }],
-  },
-  CountersignNoneReady: {
-    fires: [{ series: { [READY]: '1x20 0x20', [`countersign_ready{${B}}`]: '0x40' } }],
-    silent: [{ series: { [READY]: '0x40', [`countersign_ready{${B}}`]: '1x40' } }, { series: {} }],
-  },
-  CountersignNothingInForce: {
-    fires: [{ series: { [READY]: '0x40' } }],
-    silent: [
-      { series: { [READY]: '1x40', [`countersign_revision_info{${A}, revision="3f9c"}`]: '1x40' } },
-      { series: {} },
-    ],
-  },
-  CountersignKeysUnavailable: countedOnce(
-    `countersign_authentication_failures_total{${A}, code="KEYS_UNAVAILABLE"}`,
-    `countersign_authentication_failures_total{${A}, code="SIGN_WRONG"}`,
-    { code: 'KEYS_UNAVAILABLE' },
-  ),
-  CountersignKeyUnreadable: {
-    fires: [{ series: { [unreadable(A)]: '_x20 1x20', [unreadable(B)]: '1x40' }, labels: UNREADABLE }],
-    silent: [{ series: { [unreadable(A)]: '1x20' } }, { series: {} }],
-  },
-  CountersignStoreMoved: {
-    fires: [
-      { series: { [`countersign_store_moved{${A}}`]: '0x20 1x20' }, labels: { instance: replica.instance } },
-    ],
-    silent: [{ series: { [`countersign_store_moved{${A}}`]: '0x40' } }, { series: {} }],
-  },
-  CountersignStoreNotWritable: {
-    fires: [
-      {
-        series: {
-          [`countersign_store_writable{${A}}`]: '1x20 0x20',
-          [`countersign_store_writable{${B}}`]: '1x40',
-        },
-        labels: { instance: replica.instance },
-      },
-    ],
-    silent: [
-      { series: { [`countersign_store_writable{${A}}`]: '1x40' } },
-      { series: { [`countersign_store_writable{${A}}`]: '1x29 0x20' } },
-      { series: {} },
-    ],
-  },
-  CountersignInternalFailure: countedOnce(
-    decisions('verdict="FAILURE", code="INTERNAL"'),
-    decisions('verdict="FAILURE", code="RULE_REFUSED"'),
-    { code: 'INTERNAL' },
-  ),
-  CountersignReplicasTooFew: {
-    fires: [
-      { series: { [replicas('connected')]: '2x20 1x20', [replicas('wanted')]: '2x40' } },
-      {
-        series: {
-          [replicas('connected')]: '2x40',
-          [replicas('connected', B)]: '2x20 1x20',
-          [replicas('wanted')]: '2x40',
-          [replicas('wanted', B)]: '2x40',
-        },
-      },
-    ],
-    silent: [
-      { series: { [replicas('connected')]: '2x40', [replicas('wanted')]: '2x40' } },
-      { series: { [replicas('connected')]: '0x40', [replicas('wanted')]: '0x40' } },
-      { series: {} },
-    ],
-  },
-  CountersignCertificateExpired: {
-    fires: [
-      {
-        series: { [expiry('public.tls.certificate')]: '80000x40' },
-        labels: { setting: 'public.tls.certificate' },
-      },
-      { series: { [expiry('store.tls.ca')]: '-5x40' }, labels: { setting: 'store.tls.ca' } },
-    ],
-    silent: [{ series: { [expiry('public.tls.certificate')]: `${2 * DAY}x40` } }, { series: {} }],
-  },
-  CountersignReconciliationAlarm: {
-    fires: [
-      {
-        series: {
-          [opened('alarm', 'billed-twice')]: '0x25 2x20',
-          [opened('alarm', 'billed-twice', B)]: '0x40',
-          [opened('alarm', 'signed-twice')]: '0x40',
-        },
-        labels: { class: 'billed-twice' },
-      },
-    ],
-    silent: [
-      { series: { [opened('alarm', 'billed-twice')]: '2x25 0x20' } },
-      { series: { [opened('exception', 'approved-not-billed')]: '3x40' } },
-      { series: {} },
-    ],
-  },
-  CountersignClockBehind: {
-    fires: [
-      {
-        series: {
-          [`countersign_clock_ahead_seconds{${A}}`]: '0x20 -90x20',
-          [`countersign_clock_ahead_seconds{${B}}`]: '0x40',
-        },
-      },
-    ],
-    silent: [
-      { series: { [`countersign_clock_ahead_seconds{${A}}`]: '-60x40' } },
-      { series: { [`countersign_clock_ahead_seconds{${A}}`]: '0x28 -90x20' } },
-      { series: { [`countersign_clock_ahead_seconds{${A}}`]: '90x40' } },
-    ],
-  },
-  CountersignNoCallbacks: {
-    fires: [
-      {
-        series: { [decisions('verdict="SUCCESS", code="APPROVED"')]: '0+1x60 60x100' },
-        at: '150m',
-        labels: { source: 'shop' },
-      },
-      {
-        // Another source goes on.
-        series: {
-          [decisions('verdict="SUCCESS", code="APPROVED"')]: '0+1x60 60x100',
-          [`countersign_decisions_total{${A}, source="vault", verdict="SUCCESS", code="APPROVED"}`]:
-            '0+1x160',
-        },
-        at: '150m',
-        labels: { source: 'shop' },
-      },
-    ],
-    silent: [
-      { series: { [decisions('verdict="SUCCESS", code="APPROVED"')]: '0+1x60 60x40 61x60' }, at: '150m' },
-      // The first of its code within the hour: its counter was not there before.
-      {
-        series: {
-          [decisions('verdict="SUCCESS", code="APPROVED"')]: '0+1x60 60x100',
-          [decisions('verdict="FAILURE", code="RULE_REFUSED"')]: '_x120 1x40',
-        },
-        at: '150m',
-      },
-      // Nothing ever came.
-      { series: { [READY]: '1x200' }, at: '150m' },
-    ],
-  },
-  CountersignReplicaGone: {
-    fires: [{ series: { [replicas('connected')]: '3x10 2x40' } }],
-    silent: [
-      { series: { [replicas('connected')]: '3x22 2x4 3x20' } },
-      { series: { [replicas('connected')]: '2x10 3x40' } },
-      { series: { [replicas('connected')]: '3x25 2x40' } },
-    ],
-  },
-  CountersignCertificateExpires: {
-    fires: [
-      {
-        series: {
-          [expiry('public.tls.clientCa')]: `${13 * DAY}x40`,
-          [expiry('store.tls.ca')]: `${99 * DAY}x40`,
-        },
-        labels: { setting: 'public.tls.clientCa' },
-      },
-    ],
-    silent: [{ series: { [expiry('public.tls.certificate')]: `${15 * DAY}x40` } }],
-  },
-  CountersignReplicaDown: {
-    fires: [
-      { series: { [`up{${A}}`]: '1x20 0x20' }, labels: replica },
-      {
-        series: { [`up{${ANNOTATED}}`]: '1x20 0x20', [`countersign_ready{${ANNOTATED}}`]: '1x20' },
-        labels: annotated,
-      },
-    ],
-    silent: [
-      { series: { [`up{${A}}`]: '1x40' } },
-      { series: { [`up{${STRANGER}}`]: '1x20 0x20', [READY]: '1x40' } },
-    ],
-  },
-  CountersignReplicaNotReady: {
-    fires: [{ series: { [READY]: '1x20 0x20', [`countersign_ready{${B}}`]: '1x40' }, labels: replica }],
-    silent: [{ series: { [READY]: '1x40' } }, { series: { [READY]: '1x20 0x3 1x20' } }],
-  },
-  CountersignRestarts: {
-    fires: [
-      {
-        series: { [`process_start_time_seconds{${A}}`]: '1x10 2x5 3x5 4x20', [READY]: '1x40' },
-        labels: replica,
-      },
-      {
-        series: {
-          [`process_start_time_seconds{${ANNOTATED}}`]: '1x10 2x5 3x5 4x20',
-          [`countersign_ready{${ANNOTATED}}`]: '0x40',
-        },
-        labels: annotated,
-      },
-    ],
-    silent: [
-      { series: { [`process_start_time_seconds{${A}}`]: '1x10 2x5 3x40', [READY]: '1x40' } },
-      { series: { [`process_start_time_seconds{${STRANGER}}`]: '1x10 2x5 3x5 4x20', [READY]: '1x40' } },
-    ],
-  },
-  CountersignRevisionsDiffer: {
-    fires: [
-      {
-        series: {
-          [`countersign_revision_info{${A}, revision="3f9c"}`]: '1x40',
-          [`countersign_revision_info{${B}, revision="77aa"}`]: '1x40',
-        },
-      },
-    ],
-    silent: [
-      {
-        series: {
-          [`countersign_revision_info{${A}, revision="3f9c"}`]: '1x40',
-          [`countersign_revision_info{${B}, revision="3f9c"}`]: '1x40',
-        },
-      },
-    ],
-  },
-  CountersignStoreErrors: {
-    fires: [
-      {
-        series: { [`countersign_store_errors_total{${A}, verb="settle"}`]: '0x20 0+1x20' },
-        labels: { verb: 'settle' },
-      },
-    ],
-    silent: [{ series: { [`countersign_store_errors_total{${A}, verb="settle"}`]: '0+1x10 10x40' } }],
-  },
-  CountersignLate: {
-    fires: [{ series: { [decisions('verdict="FAILURE", code="TIMED_OUT"')]: '0x10 0+3x30' } }],
-    silent: [
-      { series: { [decisions('verdict="FAILURE", code="TIMED_OUT"')]: '0+1x2 3x40' } },
-      { series: { [decisions('verdict="FAILURE", code="RULE_REFUSED"')]: '0+9x40' } },
-    ],
-  },
-  CountersignSlow: {
-    fires: [{ series: { [bucket('0.5')]: '0+1x40', [bucket('1')]: '0+9x40', [bucket('+Inf')]: '0+9x40' } }],
-    silent: [{ series: { [bucket('0.5')]: '0+9x40', [bucket('1')]: '0+9x40', [bucket('+Inf')]: '0+9x40' } }],
-  },
-  CountersignUnfollowed: {
-    fires: [
-      {
-        series: { [decisions('verdict="FAILURE", code="NOT_READY"')]: '0x10 0+1x30' },
-        labels: { code: 'NOT_READY' },
-      },
-    ],
-    silent: [{ series: { [decisions('verdict="FAILURE", code="FROZEN"')]: '0+1x40' } }],
-  },
-  CountersignOverloaded: {
-    fires: [{ series: { [`countersign_turned_away_total{${A}, reason="loop"}`]: '0x10 0+1x30' } }],
-    silent: [{ series: { [`countersign_turned_away_total{${A}, reason="address"}`]: '0x10 0+1x30' } }],
-  },
-  CountersignAddressThrottled: {
-    fires: [{ series: { [`countersign_turned_away_total{${A}, reason="address"}`]: '0x10 0+1x30' } }],
-    silent: [{ series: { [`countersign_turned_away_total{${A}, reason="loop"}`]: '0x10 0+1x30' } }],
-  },
-  CountersignAuthenticationFailures: {
-    fires: [
-      {
-        series: { [`countersign_authentication_failures_total{${A}, code="SIGN_WRONG"}`]: '0+12x40' },
-        labels: { code: 'SIGN_WRONG' },
-      },
-    ],
-    silent: [
-      { series: { [`countersign_authentication_failures_total{${A}, code="SIGN_WRONG"}`]: '0+3x40' } },
-    ],
-  },
-  CountersignRefusals: {
-    fires: [
-      {
-        series: {
-          [decisions('verdict="FAILURE", code="RULE_REFUSED"')]: '0+6x60',
-          [decisions('verdict="SUCCESS", code="APPROVED"')]: '0+3x60',
-        },
-        at: '50m',
-      },
-    ],
-    silent: [
-      {
-        series: {
-          [decisions('verdict="FAILURE", code="RULE_REFUSED"')]: '0+3x60',
-          [decisions('verdict="SUCCESS", code="APPROVED"')]: '0+6x60',
-        },
-        at: '50m',
-      },
-      // So few that they say nothing.
-      { series: { [decisions('verdict="FAILURE", code="RULE_REFUSED"')]: '0+1x60' }, at: '50m' },
-    ],
-  },
-  CountersignInquiriesFail: {
-    fires: [
-      {
-        series: {
-          [`countersign_inquiries_total{${A}, of="service", name="risk", verdict="failed"}`]: '0+1x40',
-          [`countersign_inquiries_total{${A}, of="service", name="risk", verdict="yes"}`]: '0+5x40',
-        },
-        labels: { of: 'service', name: 'risk' },
-      },
-    ],
-    silent: [
-      {
-        series: {
-          [`countersign_inquiries_total{${A}, of="service", name="risk", verdict="failed"}`]: '0+1x40',
-          [`countersign_inquiries_total{${A}, of="service", name="risk", verdict="yes"}`]: '0+20x40',
-        },
-      },
-    ],
-  },
-  CountersignApiDenied: {
-    fires: [{ series: { [`countersign_api_denied_total{${A}}`]: '0x20 0+1x20' }, labels: replica }],
-    silent: [{ series: { [`countersign_api_denied_total{${A}}`]: '0x25 3x20' } }],
-  },
-  CountersignLogStalled: {
-    fires: [{ series: { [`countersign_log_lines_dropped_total{${A}}`]: '0x20 0+1x20' }, labels: replica }],
-    silent: [{ series: { [`countersign_log_lines_dropped_total{${A}}`]: '0x25 0x20' } }],
-  },
-  CountersignEventLoopLag: {
-    fires: [
-      { series: { [`nodejs_eventloop_lag_p99_seconds{${A}}`]: '0.2x40', [READY]: '1x40' }, labels: replica },
-      {
-        series: {
-          [`nodejs_eventloop_lag_p99_seconds{${ANNOTATED}}`]: '0.2x40',
-          [`countersign_ready{${ANNOTATED}}`]: '1x40',
-        },
-        labels: annotated,
-      },
-    ],
-    silent: [
-      { series: { [`nodejs_eventloop_lag_p99_seconds{${A}}`]: '0.05x40', [READY]: '1x40' } },
-      { series: { [`nodejs_eventloop_lag_p99_seconds{${STRANGER}}`]: '0.2x40', [READY]: '1x40' } },
-    ],
-  },
-  CountersignMemory: {
-    fires: [
-      {
-        series: { [`process_resident_memory_bytes{${A}}`]: '470000000x40', [READY]: '1x40' },
-        labels: replica,
-      },
-      {
-        series: {
-          [`process_resident_memory_bytes{${ANNOTATED}}`]: '470000000x40',
-          [`countersign_ready{${ANNOTATED}}`]: '1x40',
-        },
-        labels: annotated,
-      },
-    ],
-    silent: [
-      { series: { [`process_resident_memory_bytes{${A}}`]: '250000000x40', [READY]: '1x40' } },
-      { series: { [`process_resident_memory_bytes{${STRANGER}}`]: '470000000x40', [READY]: '1x40' } },
-    ],
-  },
-  CountersignFileDescriptors: {
-    fires: [
-      {
-        series: {
-          [`process_open_fds{${A}}`]: '900x40',
-          [`process_max_fds{${A}}`]: '1024x40',
-          [READY]: '1x40',
-        },
-        labels: replica,
-      },
-    ],
-    silent: [
-      {
-        series: {
-          [`process_open_fds{${A}}`]: '500x40',
-          [`process_max_fds{${A}}`]: '1024x40',
-          [READY]: '1x40',
-        },
-      },
-      {
-        series: {
-          [`process_open_fds{${STRANGER}}`]: '900x40',
-          [`process_max_fds{${STRANGER}}`]: '1024x40',
-          [READY]: '1x40',
-        },
-      },
-    ],
-  },
-  CountersignDiskLow: {
-    fires: [
-      {
-        series: {
-          [`countersign_store_free_bytes{${A}}`]: '9e9x20 4e8x20',
-          [`countersign_store_free_bytes{${B}}`]: '9e9x40',
-        },
-        labels: { instance: replica.instance },
-      },
-    ],
-    silent: [
-      { series: { [`countersign_store_free_bytes{${A}}`]: '5e8x40' } },
-      { series: { [`countersign_store_free_bytes{${A}}`]: '9e9x27 4e8x20' } },
-      { series: {} },
-    ],
-  },
-  CountersignJournalLarge: {
-    fires: [
-      {
-        series: { [`countersign_journal_entries{${A}, source="shop"}`]: '6000000x90' },
-        at: '90m',
-        labels: { source: 'shop' },
-      },
-    ],
-    silent: [{ series: { [`countersign_journal_entries{${A}, source="shop"}`]: '4000000x90' }, at: '90m' }],
-  },
-  CountersignArchiveOverdue: {
-    fires: [
-      {
-        series: {
-          [`countersign_journal_oldest_timestamp_seconds{${A}, source="shop"}`]: `${-94 * DAY}x40`,
-          [`countersign_journal_entries{${A}, source="shop"}`]: '9x40',
-        },
-        step: '1h',
-        at: '30h',
-        labels: { source: 'shop' },
-      },
-    ],
-    silent: [
-      {
-        series: {
-          [`countersign_journal_oldest_timestamp_seconds{${A}, source="shop"}`]: `${-90 * DAY}x40`,
-          [`countersign_journal_entries{${A}, source="shop"}`]: '9x40',
-        },
-        step: '1h',
-        at: '30h',
-      },
-      // The newest entry, which stays.
-      {
-        series: {
-          [`countersign_journal_oldest_timestamp_seconds{${A}, source="shop"}`]: `${-400 * DAY}x40`,
-          [`countersign_journal_entries{${A}, source="shop"}`]: '1x40',
-        },
-        step: '1h',
-        at: '30h',
-      },
-      // A second entry after a long silence: archived when the archive runs the next time.
-      {
-        series: {
-          [`countersign_journal_oldest_timestamp_seconds{${A}, source="shop"}`]: `${-400 * DAY}x40`,
-          [`countersign_journal_entries{${A}, source="shop"}`]: '1x10 2x30',
-        },
-        step: '1h',
-        at: '30h',
-      },
-    ],
-  },
-  CountersignReconciliationException: {
-    fires: [
-      {
-        series: { [opened('exception', 'approved-not-billed')]: '0x25 1x20' },
-        labels: { class: 'approved-not-billed' },
-      },
-    ],
-    silent: [
-      { series: { [opened('exception', 'approved-not-billed')]: '1x25 0x20' } },
-      { series: { [opened('alarm', 'billed-twice')]: '3x40' } },
-    ],
-  },
-  CountersignReconciliationOverdue: {
-    fires: [{ series: { [DUE]: '-6000x40' }, labels: { instance: replica.instance } }],
-    silent: [
-      { series: { [DUE]: '-5000x40' } },
-      // Reconciled in the meantime: the next day is due tomorrow.
-      { series: { [DUE]: `-90000x28 ${DAY}x20` } },
-      { series: {} },
-    ],
-  },
-};
+/** `ready{A} 1x20; ready{B} 0x40` */
+function seriesOf(written: string): Readonly<Record<string, string>> {
+  const parts = written.split('; ').filter((part) => part !== '');
+  return Object.fromEntries(
+    parts.map((part) => {
+      const [, name = '', target = '', labels = '', values = ''] =
+        /^(\w+)\{(\w+)(.*)\} (\S.*)$/.exec(part) ?? [];
+      const { job, instance } = TARGETS[target] ?? { job: part, instance: '' };
+      const whole = /^(?:up$|process_|nodejs_)/.test(name) ? name : `countersign_${name}`;
+      return [`${whole}{job="${job}", instance="${instance}"${labels}}`, values];
+    }),
+  );
+}
