@@ -8,7 +8,8 @@ import type { JournalEntry } from '../../src/store/store.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
 import { HOUR_MS, START_MS, listClaim, request, windowClaim } from '../store/requests.ts';
-import { type ArchiveUnderTest, journalOf, onBothStores, temporaryFolder } from './stores.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { type ArchiveUnderTest, journalOf, onBothStores } from './stores.ts';
 import { openPlace } from './place.ts';
 
 const archive = (

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lockDirectory } from '../../src/archive/folder.ts';
-import { temporaryFolder } from './stores.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const CHILD = fileURLToPath(new URL('./lock-child.ts', import.meta.url));
 

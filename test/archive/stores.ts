@@ -1,9 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, onTestFinished } from 'vitest';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { freshPrefix } from '../store/redis-under-test.ts';
 import { START_MS, push, request } from '../store/requests.ts';
 import { type StorePlace, openPlace } from './place.ts';
@@ -31,13 +32,6 @@ export function onBothStores(suite: (open: () => Promise<ArchiveUnderTest>) => v
     afterAll(() => redis.stop());
     suite(() => opened(() => ({ redis: redis.url, prefix: freshPrefix() })));
   });
-}
-
-/** Gone when the test is over. */
-export function temporaryFolder(): string {
-  const folder = newFolder();
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 /** For whoever removes it by itself. */

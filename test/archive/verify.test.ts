@@ -19,7 +19,8 @@ import { type Verified, verifyArchive } from '../../src/archive/verify.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
 import { START_MS } from '../store/requests.ts';
-import { newFolder, temporaryFolder } from './stores.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { newFolder } from './stores.ts';
 
 const SOURCES = ['shop', 'vault'] as const;
 const FILES = 3;

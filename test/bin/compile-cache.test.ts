@@ -5,16 +5,14 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const KEEPER = new URL('../../bin/compile-cache.js', import.meta.url);
 
@@ -30,8 +28,7 @@ interface Program {
 
 /** A program in two files, of which the second is TypeScript. */
 function program(): Program {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-compiled-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const cache = join(folder, 'cache');
   const main = join(folder, 'main.mjs');
   const write = (answer: string): void =>

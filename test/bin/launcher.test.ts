@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const LAUNCHER = fileURLToPath(new URL('../../bin/countersign.js', import.meta.url));
 /** As if the Node that runs the tests were an old one. */
@@ -17,8 +17,7 @@ function checkout(installed?: string): {
   readonly write: (script: string | undefined) => void;
   readonly remove: () => void;
 } {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-launcher-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const [bin, node, count] = [join(folder, 'bin'), join(folder, 'node_modules/node'), join(folder, 'count')];
   mkdirSync(bin);
   const text = readFileSync(LAUNCHER, 'utf8').replace(/needed = \d+/, `needed = ${NEEDED}`);

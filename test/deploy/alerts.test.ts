@@ -1,15 +1,15 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { type AlertCase, alertCases } from './alert-cases.ts';
 import { ALERTS_FILE, type AlertRule, alertRules } from './alert-rules.ts';
 import { ROOT, textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const AT = '30m';
 const STEP = '1m';
@@ -113,8 +113,7 @@ describe('the jobs of deploy/prometheus/scrape.yaml', () => {
  * promtool computes all the rules of a file at each step.
  */
 async function askPrometheus(asked: readonly Question[]): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-promtool-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const groups = Map.groupBy(asked, ({ rule, step = STEP }) => `${rule.alert}-${step}.yaml`);
   const files = [...groups].flatMap(([name, [first, ...more]]) => {
     if (first === undefined) return [];

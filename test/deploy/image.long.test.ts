@@ -6,7 +6,6 @@ import {
   existsSync,
   linkSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   readdirSync,
   rmSync,
@@ -14,7 +13,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parse } from 'yaml';
@@ -30,6 +28,7 @@ import { ROOT, fencedLines, textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
 import { adminOf, clientOf, grant } from './redis-users.ts';
 import { documentedUsers } from './shipped-files.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const dockerfile = textOf('Dockerfile').replaceAll(/\\\n\s*/g, '');
 const instructions = dockerfile
@@ -74,12 +73,6 @@ function linkFiles(from: string, to: string): void {
       }
     }
   }
-}
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'countersign-image-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
 }
 
 describe('the image', () => {
@@ -127,14 +120,14 @@ describe('the image', () => {
     expect(of('RUN').join('\n')).toContain('ln -s /app/bin/countersign.js /usr/local/bin/countersign');
     expect(statSync(join(ROOT, 'bin/countersign.js')).mode & 0o111).toBe(0o111);
     expect(textOf('bin/countersign.js')).toMatch(/^#!\/usr\/bin\/env node\n/);
-    const link = join(folder(), 'countersign');
+    const link = join(temporaryFolder(), 'countersign');
     symlinkSync(join(ROOT, 'bin/countersign.js'), link);
     const { status, stdout } = spawnSync(process.execPath, [link, '--version'], { encoding: 'utf8' });
     expect({ status, stdout }).toEqual({ status: 0, stdout: `${packageJson.version}\n` });
   });
 
   it('works with what is copied and what stays of the packages of production, and nothing else', () => {
-    const app = folder();
+    const app = temporaryFolder();
     for (const path of copied) cpSync(join(ROOT, path), join(app, path), { recursive: true });
     for (const path of Object.keys(packages).filter((each) => isDirect(each) && packages[each]?.dev !== true))
       // Those of other platforms are not installed.
@@ -299,7 +292,7 @@ describe('compose.yaml', () => {
   });
 
   it('makes secrets with which Redis, the service and the operator come together', async () => {
-    const secrets = folder();
+    const secrets = temporaryFolder();
     const script = join(ROOT, 'deploy/compose/make-secrets.ts');
     const make = (): void => {
       const args = [script, join(ROOT, 'deploy/redis/users.acl'), secrets];
@@ -338,7 +331,7 @@ describe('compose.yaml', () => {
 
 describe('docs/deploy.md', () => {
   it('makes passwords and users with which Redis, the service and the operator come together', async () => {
-    const made = folder();
+    const made = temporaryFolder();
     const script = 'npx node deploy/compose/make-secrets.ts';
     const lines = fencedLines(textOf('docs/deploy.md')).filter((line) => line.startsWith(`${script} `));
     const [template = '', secrets = ''] = (lines[0] ?? '').slice(script.length + 1).split(' ');
@@ -375,7 +368,7 @@ describe('docs/deploy.md', () => {
 
 describe('deploy/redis', () => {
   it('gives its users exactly the rights of docs/redis.md', async () => {
-    const written = folder();
+    const written = temporaryFolder();
     const file = join(written, 'users.acl');
     const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
     const filled = textOf('deploy/redis/users.acl')
@@ -415,7 +408,7 @@ describe('deploy/redis', () => {
     const ofTheTest = /^(?:bind|port|dir|aclfile) /;
     expect(lines.filter((line) => ofTheTest.test(line)).length).toBe(4);
     const redis = await startRedisProcess({
-      folder: folder(),
+      folder: temporaryFolder(),
       config: () => lines.filter((line) => !ofTheTest.test(line)),
     });
     onTestFinished(() => redis.kill());

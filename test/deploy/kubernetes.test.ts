@@ -1,8 +1,7 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -11,6 +10,7 @@ import { startTestService } from '../service.ts';
 import { ROOT } from './documents.ts';
 import { schemaFaults } from './kubernetes-schemas.ts';
 import { type Manifest, kustomized, manifestsIn } from './manifests.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const { manifests, configMaps, images } = kustomized('deploy/kubernetes');
 const secrets = manifestsIn('deploy/kubernetes/secrets.template.yaml');
@@ -385,8 +385,7 @@ describe('network policies', () => {
 describe('the policies', () => {
   /** A folder as the kubelet makes it: what is seen are links to links, so that all of it changes at once. */
   function mounted(): string {
-    const folder = mkdtempSync(join(tmpdir(), 'countersign-mounted-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     cpSync(join(ROOT, 'deploy/kubernetes/policies'), join(folder, '..2026_11_21'), { recursive: true });
     symlinkSync('..2026_11_21', join(folder, '..data'));
     for (const name of ['payments.yaml', 'transfers.yaml', 'tests']) {

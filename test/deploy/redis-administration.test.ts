@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import { Redis } from 'ioredis';
@@ -15,14 +14,9 @@ import { startTestService } from '../service.ts';
 import { fencedLines, textOf } from './documents.ts';
 import { adminOf, clientOf, grant } from './redis-users.ts';
 import { PASSWORDS, documentedUsers } from './shipped-files.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const ADMINISTRATOR = ['countersign-administrator', PASSWORDS['ADMINISTRATOR-PASSWORD']] as const;
-
-function folder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'countersign-administration-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  return made;
-}
 
 /** Another program may take the port first: then on another one. */
 function onFreePort<T>(start: (port: number) => Promise<T>): Promise<{ port: number; started: T }> {
@@ -97,7 +91,7 @@ describe('deploy/redis/tls.conf', () => {
 
   /** Redis with these lines, the port and files being the test's. */
   async function redisWithTls(): Promise<number> {
-    const own = folder();
+    const own = temporaryFolder();
     const server = authority.issue('/CN=redis');
     const { port } = await onFreePort(async (free) => {
       const replaced = textOf('deploy/redis/tls.conf')
@@ -166,7 +160,7 @@ describe('deploy/redis/tls.conf', () => {
 
 describe('a restore, step by step as docs/redis.md has it', () => {
   it('brings back what the backup has, freezes, and approves nothing until somebody says so', async () => {
-    const own = folder();
+    const own = temporaryFolder();
     const data = join(own, 'data');
     mkdirSync(data);
     const config = join(own, 'redis.conf');
@@ -279,7 +273,7 @@ describe('a restore, step by step as docs/redis.md has it', () => {
   });
 
   it('a snapshot beside an append-only file that is switched on is not read: hence the detour', async () => {
-    const own = folder();
+    const own = temporaryFolder();
     const { port, started: first } = await onFreePort((free) =>
       launchRedis(['--port', `${free}`, '--bind', '127.0.0.1', '--dir', own, '--appendonly', 'no']),
     );

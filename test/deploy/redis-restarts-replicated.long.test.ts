@@ -8,13 +8,8 @@ import { onNextPort } from '../ports.ts';
 import { launchRedis } from '../redis-process.ts';
 import { WAYS, deployed, droppedBy, fill, goesOn, urlOf } from './redis-deployed.ts';
 import { type Secrets, makeSecrets, replicatedConf, sentinelConf, usersOf } from './shipped-files.ts';
-import {
-  type ShippedRedis,
-  type ShippedTls,
-  shippedTls,
-  startShippedRedis,
-  temporaryFolder,
-} from './shipped-redis.ts';
+import { type ShippedRedis, type ShippedTls, shippedTls, startShippedRedis } from './shipped-redis.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /*
  * What restarts and a failover of replicated Redis keep, with the files of deploy/ as they are shipped and

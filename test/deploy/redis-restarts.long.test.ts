@@ -18,8 +18,8 @@ import {
   shippedTls,
   startShippedRedis,
   statefulSetContainer,
-  temporaryFolder,
 } from './shipped-redis.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /*
  * What a restart of Redis keeps, with the files of deploy/ as they are shipped and with what the service

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis, type RedisOptions } from 'ioredis';
 import { expect, onTestFinished } from 'vitest';
@@ -13,6 +12,7 @@ import { launchRedis } from '../redis-process.ts';
 import { ROOT, textOf } from './documents.ts';
 import { manifestsIn } from './manifests.ts';
 import { type Secrets } from './shipped-files.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /*
  * Runs Redis with the files of deploy/ as they are. Only what differs on each machine is given on the command
@@ -124,13 +124,6 @@ export function shippedTls(): ShippedTls {
     client: { ca, cert: client.cert, key: client.key },
     settings: { ca: caFile, certificate: client.certFile, key: { file: client.keyFile } },
   };
-}
-
-/** A temporary folder, removed with its content when the test is over. */
-export function temporaryFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), 'countersign-shipped-'));
-  onTestFinished(() => rmSync(made, { recursive: true, force: true, maxRetries: 10 }));
-  return made;
 }
 
 export async function startShippedRedis(options: ShippedOptions): Promise<ShippedRedis> {

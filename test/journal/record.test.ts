@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { mergedEntries, pagedEntries } from '../../src/journal/record.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { place } from '../cli/terminal.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const ENTRIES = 450;
 
@@ -29,8 +28,7 @@ async function filled(path: string): Promise<Store> {
 }
 
 function storePath(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-pages-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return join(folder, 'store.db');
 }
 

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../src/values/clock.ts';
@@ -10,12 +9,12 @@ import { eventually } from '../eventually.ts';
 import { payment, transfer } from '../policy/callbacks.ts';
 import { askingModule, askingService } from './asking.ts';
 import { SECRET } from './other-side.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** The one piece of JavaScript in a page of the documentation, as a file. */
 function exampleOf(page: string): { readonly file: string; readonly sha256: string } {
   const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readFileSync(`docs/${page}`, 'utf8')) ?? [];
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-example-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'example.mjs');
   writeFileSync(file, code);
   return { file, sha256: createHash('sha256').update(code).digest('hex') };

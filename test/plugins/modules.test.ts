@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import type { ModuleConfig } from '../../src/plugins/config.ts';
 import type { PluginAnswer } from '../../src/policy/facts.ts';
@@ -10,11 +9,11 @@ import { eventually } from '../eventually.ts';
 import { payment } from '../policy/callbacks.ts';
 import { type TestAsking, askingModule } from './asking.ts';
 import { tablesOf, string } from '../cases.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /** A file with this text, removed when the test is over. */
 function moduleFile(text: string): Pick<ModuleConfig, 'file' | 'sha256'> {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-module-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const file = join(folder, 'own-check.mjs');
   writeFileSync(file, text);
   return { file, sha256: createHash('sha256').update(text).digest('hex') };

@@ -1,15 +1,15 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { readRecordFile } from '../../src/simulation/record-file.ts';
 import { type RecordItem, isPriceChange } from '../../src/journal/record.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 function fileOf(content: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-record-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, 'record.jsonl'), content);
   return join(folder, 'record.jsonl');
 }

@@ -1,12 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { formatFault } from '../../src/policy/fault.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import { testsJsonSchema } from '../../tools/generate/policy-schemas.ts';
 import { readTests } from '../../src/simulation/test-files.ts';
 import { tablesOf, string } from '../cases.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const NOW = '2026-03-02T10:00:00Z';
 const PAY = "{ source: shop, payment: { appOrderId: '1' }, expect: SUCCESS }";
@@ -81,8 +81,7 @@ describe('a test file', () => {
 
 describe('the tests of a directory', () => {
   function directoryOf(files: Readonly<Record<string, string>>): string {
-    const folder = mkdtempSync(join(tmpdir(), 'countersign-tests-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       writeFileSync(join(folder, name), text);

@@ -1,8 +1,8 @@
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   LINE_MAX_BYTES,
   type Line,
@@ -12,12 +12,12 @@ import {
   readLines,
   textOf,
 } from '../../src/values/lines.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 const fault: LineFault = (line, because) => new Error(`${line}: ${because}`);
 
 function fileOf(content: string | Buffer): string {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-lines-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   writeFileSync(join(folder, 'lines'), content);
   return join(folder, 'lines');
 }

@@ -1,11 +1,11 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { nextPort } from '../../../test/ports.ts';
 import { NOW_MS, sharedCredentials, startReceiver, startTestSandbox } from './sandbox.ts';
 import { type Run, runCall } from '../../../test/cli/terminal.ts';
+import { temporaryFolder } from '../../../test/temporary-folder.ts';
 
 /** A sandbox, and commands that steer it. */
 async function steered() {
@@ -15,8 +15,7 @@ async function steered() {
     response.end('SUCCESS');
   });
   const sandbox = await startTestSandbox({ receiver: receiver.url });
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-sandbox-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const { port } = new URL(sandbox.controlUrl);
   const run: Run = (...argv) => runCall(['sandbox', ...argv, '--control-port', port]);
   return { run, folder, asked, bill: async () => (await sandbox.call('opay/merchantBillingDay')).data };
@@ -130,8 +129,7 @@ describe('countersign sandbox', () => {
     runCall(['sandbox', '--port', '0', '--control-port', '0', ...argv]);
 
   it('makes a folder of credentials once, for one user alone, and prints the settings that fit', async () => {
-    const parent = mkdtempSync(join(tmpdir(), 'countersign-sandbox-'));
-    onTestFinished(() => rmSync(parent, { recursive: true, force: true }));
+    const parent = temporaryFolder();
     const folder = join(parent, 'credentials');
     const first = await start('--credentials', folder);
     expect(first).toMatchObject({ code: 0, err: `The credentials in ${folder} are new.\n` });
@@ -164,8 +162,7 @@ describe('countersign sandbox', () => {
   });
 
   it('names the credentials that it cannot read, and not their content', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'countersign-sandbox-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     expect((await start('--credentials', folder)).err).toContain('platform.private.pem');
     writeFileSync(join(folder, 'platform.private.pem'), 'not-a-key-but-a-secret');
     const ran = await start('--credentials', folder);

@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../../eventually.ts';
 import { startRedisServer } from '../../redis-server.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../../tools/end-to-end/main.ts', import.meta.url));
 
@@ -19,8 +18,7 @@ interface Running {
 }
 
 function start(...argv: readonly string[]): Running {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-program-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const child = spawn(process.execPath, [PROGRAM, ...argv], {
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'pipe', 'pipe'],

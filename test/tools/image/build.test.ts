@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../temporary-folder.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
 const PROGRAM = join(ROOT, 'tools/image/build.ts');
@@ -29,8 +29,7 @@ interface Programs {
 }
 
 function build({ installed = ['buildah', 'mmdebstrap'], base, makesBroken = false }: Programs): Built {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-image-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const [bin, log] = [join(folder, 'bin'), join(folder, 'log')];
   mkdirSync(join(folder, 'npm/bin'), { recursive: true });
   mkdirSync(bin);
