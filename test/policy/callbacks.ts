@@ -17,6 +17,7 @@ import type { Release } from '../../src/policy/release.ts';
 import { parseAmount } from '../../src/values/amount.ts';
 import { type Members, readMembers } from '../../src/values/members.ts';
 import { ASSETS } from '../assets.ts';
+import { type Column, type Names, type Written, oneOf, string, strings } from '../cases.ts';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -70,6 +71,32 @@ export function web3(body: Body = {}, source = 'vault'): Web3Callback {
   };
   return parsed(parseWeb3(members(all), source));
 }
+
+/**
+ * A callback as tables have it: its kind, and the members that are not as usual. Outputs are a list of
+ * addresses and amounts.
+ */
+export const asCallback: Column<Callback> = (written, names) => {
+  const [kind, given = {}] = Object.entries(written)[0] ?? [];
+  const body = Object.fromEntries(
+    Object.entries(given as { readonly [name: string]: Written }).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? outputsText(value as readonly Written[], names) : scalarOf(string(value, names)),
+    ]),
+  );
+  return { payment, transfer, web3 }[oneOf('payment', 'transfer', 'web3')(kind ?? '', names)](body);
+};
+
+/** `true`, `false` and `-1` are no texts on the wire. */
+const scalarOf = (text: string): unknown => (/^(?:true|false|-1)$/.test(text) ? JSON.parse(text) : text);
+
+const outputsText = (written: readonly Written[], names: Names): unknown =>
+  outputs(
+    ...written.map((each) => {
+      const [to = '', amount = ''] = strings(each, names);
+      return [to, amount] as const;
+    }),
+  )['outputs'];
 
 /** A withdrawal of these amounts to these addresses. */
 export function outputs(...paid: readonly (readonly [to: string, amount: string])[]): Body {

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { A, B, judged, onePolicy, outputs, faultsOf, transfer, web3 } from '../callbacks.ts';
+import { A, B, judged, onePolicy, outputs, faultsOf, transfer } from '../callbacks.ts';
+import { tablesOf, string } from '../../cases.ts';
+import { asCallback } from '../callbacks.ts';
 
 const assets = `assets:
   ETH: { chain: evm, decimals: 18 }
@@ -14,65 +16,32 @@ const BTC = 'bc1qw508d6qejxtdg4y5r3zarvary0c5xw7kv8f3t4';
 const TRX = 'TR7NHqjeKQxGTCi8q8ZY4pL8otSzgjLj6t';
 const ATOM = 'cosmos1hsk6jryyqjfhp5dhc55tc9jtckygx0eph6dd02';
 
+const rowsOf = tablesOf(new URL('cases/address.yaml', import.meta.url), { MIXED, BTC, TRX, ATOM, A, WRONG });
+
 describe('address', () => {
-  it.each([
-    ['address: {}', transfer({ to: MIXED })],
-    ['address: { of: to }', transfer({ from: 'ours', to: MIXED.toLowerCase() })],
-    ['address: { of: [from, to] }', transfer({ from: BTC, to: BTC.toUpperCase(), symbol: 'BTC' })],
-    ['address: {}', transfer({ from: TRX, to: TRX, symbol: 'TRX' })],
-    ['address: {}', transfer({ from: ATOM, to: ATOM, symbol: 'ATOM' })],
-    ['address: {}', transfer({ from: 'x', to: 'any:thing', symbol: 'KEK' })],
-    ['address: {}', transfer({ amount: '3', ...outputs([A, '1'], [MIXED, '2']) })],
-    ['address: {}', web3({ to: MIXED, interactive_contract: WRONG })],
-    ['address: { of: interactive_contract }', web3({ to: WRONG, interactive_contract: MIXED })],
-  ])('%s lets pass what the chain reads as an address', (rule, callback) => {
-    expect(judged(rule, callback, { assets }).result).toMatchObject({ verdict: 'pass' });
-  });
+  it.each(rowsOf('passes', string, asCallback))(
+    '%s lets pass what the chain reads as an address',
+    (rule, callback) => {
+      expect(judged(rule, callback, { assets }).result).toMatchObject({ verdict: 'pass' });
+    },
+  );
 
-  it.each([
-    ['address: { of: to }', transfer({ to: MIXED }), 'to is a valid address of ETH'],
-    ['address: {}', transfer({ from: BTC, to: BTC, symbol: 'BTC' }), 'are valid addresses of BTC'],
-    [
-      'address: { of: to }',
-      transfer({ amount: '3', ...outputs([A, '1'], [MIXED, '2']) }),
-      'all addresses in to are valid addresses of ETH',
-    ],
-  ])('%s says which addresses are valid', (rule, callback, because) => {
-    const { result } = judged(rule, callback, { assets });
-    expect(result.because).toContain(because);
-  });
+  it.each(rowsOf('valid', string, asCallback, string))(
+    '%s says which addresses are valid',
+    (rule, callback, because) => {
+      const { result } = judged(rule, callback, { assets });
+      expect(result.because).toContain(because);
+    },
+  );
 
-  it.each([
-    ['address: {}', transfer({ to: WRONG }), `to ${WRONG} is not an address of ETH: its checksum is wrong`],
-    [
-      'address: {}',
-      transfer({ from: WRONG }),
-      `from ${WRONG} is not an address of ETH: its checksum is wrong`,
-    ],
-    ['address: {}', transfer({ symbol: 'BTC', from: BTC, to: A }), `to ${A} is not an address of BTC`],
-    ['address: {}', transfer({ symbol: 'TRX', from: TRX, to: A }), 'is not an address of TRX'],
-    [
-      'address: {}',
-      transfer({ symbol: 'TRX', from: TRX, to: '41a614f803b6fd780986a42c78ec9c7f77e6ded13c' }),
-      'write it in base58',
-    ],
-    ['address: {}', transfer({ symbol: 'ATOM', from: ATOM, to: BTC }), 'does not begin with cosmos1'],
-    ['address: {}', transfer({ symbol: 'eth' }), 'the asset table does not have eth'],
-    ['address: {}', transfer({ symbol: 'DOGE' }), 'the asset table does not have DOGE'],
-    ['address: {}', transfer({ symbol: '__proto__' }), 'the asset table does not have __proto__'],
-    ['address: {}', web3({ main_chain_symbol: 'BSC' }), 'the asset table does not have BSC'],
-    ['address: {}', web3({ to: WRONG }), `to ${WRONG} is not an address of ETH`],
-    ['address: { of: interactive_contract }', web3({ interactive_contract: WRONG }), 'its checksum is wrong'],
-    [
-      'address: { of: interactive_contract }',
-      web3({ interactive_contract: '' }),
-      'interactive_contract is missing',
-    ],
-  ])('%s refuses anything else', (rule, callback, because) => {
-    const { result } = judged(rule, callback, { assets });
-    expect(result).toMatchObject({ verdict: 'refuse' });
-    expect(result.because).toContain(because);
-  });
+  it.each(rowsOf('refused', string, asCallback, string))(
+    '%s refuses anything else',
+    (rule, callback, because) => {
+      const { result } = judged(rule, callback, { assets });
+      expect(result).toMatchObject({ verdict: 'refuse' });
+      expect(result.because).toContain(because);
+    },
+  );
 
   it('names the address, the asset and its chain', () => {
     expect(judged('address: {}', transfer({ to: WRONG }), { assets }).result.values).toEqual({

@@ -3,7 +3,6 @@ import { compileRelease } from '../../../src/policy/compile.ts';
 import {
   A,
   B,
-  C,
   faultsOf,
   judged,
   onePolicy,
@@ -12,44 +11,26 @@ import {
   release,
   ruleFaults,
   transfer,
-  web3,
 } from '../callbacks.ts';
+import { tablesOf, string } from '../../cases.ts';
+import { asCallback } from '../callbacks.ts';
 
 const toBoth = transfer({ amount: '3', ...outputs([A, '1'], [B, '2']) });
 
+const rowsOf = tablesOf(new URL('cases/lists.yaml', import.meta.url), { A, B });
+
 describe('allow-list', () => {
-  it.each([
-    [`allow-list: { of: to, values: ['${A}'] }`, transfer()],
-    [`allow-list: { of: to, values: '${A.toLowerCase()}' }`, transfer()],
-    [`allow-list: { of: to, values: ['${B}', '${A}'] }`, toBoth],
-    ['allow-list: { of: amount, values: [1.50, 2] }', transfer()],
-    ['allow-list: { of: source, values: [vault] }', transfer()],
-    ['allow-list: { of: withdraw_id, values: [7] }', transfer()],
-  ])('%s lets pass what it names', (rule, callback) => {
+  it.each(rowsOf('allowed', string, asCallback))('%s lets pass what it names', (rule, callback) => {
     expect(judged(rule, callback).result.verdict).toBe('pass');
   });
 
-  it.each([
-    [
-      `allow-list: { of: to, values: ['${B}'] }`,
-      transfer(),
-      'to 0x52908400098527886e0f7030069857d2e4169ee7 is not on',
-    ],
-    [
-      `allow-list: { of: to, values: ['${A}'] }`,
-      toBoth,
-      'to 0x8617e340b3d01fa5f11f306f4090fd50e238070d is not on',
-    ],
-    [`allow-list: { of: to, values: ['${C}'] }`, toBoth, 'and 1 more is not on'],
-    ['allow-list: { of: memo, values: [x] }', transfer(), 'memo is missing'],
-    ['allow-list: { of: memo, values: [x] }', transfer({ memo: 'X' }), 'memo X is not on'],
-    ['allow-list: { of: amount, values: [1] }', transfer(), 'amount 1.5 is not on'],
-    ['allow-list: { of: amount, values: [1] }', web3({ amount: -1 }), 'amount unlimited is not on'],
-    ['allow-list: { of: source, values: [Vault] }', transfer(), 'source vault is not on'],
-  ])('%s refuses anything else', (rule, callback, because) => {
-    expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
-    expect(judged(rule, callback).result.because).toContain(because);
-  });
+  it.each(rowsOf('not-allowed', string, asCallback, string))(
+    '%s refuses anything else',
+    (rule, callback, because) => {
+      expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
+      expect(judged(rule, callback).result.because).toContain(because);
+    },
+  );
 
   it('asks the store for a list there, all addresses at once', () => {
     const { result, claims } = judged('allow-list: { of: to, list: partners }', toBoth);
@@ -69,31 +50,14 @@ describe('allow-list', () => {
 });
 
 describe('deny-list', () => {
-  it.each([
-    ['deny-list: { of: userId, values: [1, 2] }', payment()],
-    [`deny-list: { of: to, values: ['${C}'] }`, toBoth],
-  ])('%s lets pass what it does not name', (rule, callback) => {
-    expect(judged(rule, callback).result.verdict).toBe('pass');
-  });
+  it.each(rowsOf('not-denied', string, asCallback))(
+    '%s lets pass what it does not name',
+    (rule, callback) => {
+      expect(judged(rule, callback).result.verdict).toBe('pass');
+    },
+  );
 
-  it.each([
-    ['deny-list: { of: userId, values: [1, 12345] }', payment(), 'userId 12345 is on'],
-    [`deny-list: { of: to, values: ['${A.toUpperCase().replace('0X', '0x')}'] }`, transfer(), 'is on'],
-    [
-      `deny-list: { of: to, values: ['${B}'] }`,
-      toBoth,
-      'to 0x8617e340b3d01fa5f11f306f4090fd50e238070d is on',
-    ],
-    ['deny-list: { of: amount, values: [1.500] }', transfer(), 'amount 1.5 is on'],
-    ['deny-list: { of: amount, values: [unlimited] }', web3({ amount: -1 }), 'amount unlimited is on'],
-    ['deny-list: { of: memo, values: [x] }', transfer(), 'memo is missing'],
-    ['deny-list: { of: memo, values: [x] }', transfer({ memo: '' }), 'memo is missing'],
-    [
-      'deny-list: { of: pending_round, values: [true] }',
-      transfer({ pending_round: true }),
-      'pending_round true is on',
-    ],
-  ])('%s refuses', (rule, callback, because) => {
+  it.each(rowsOf('denied', string, asCallback, string))('%s refuses', (rule, callback, because) => {
     expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
     expect(judged(rule, callback).result.because).toContain(because);
   });
@@ -142,76 +106,40 @@ describe('deny-list', () => {
     expect(faults).toEqual([expect.stringContaining('more than 1000000 values')]);
   });
 
-  it.each([
-    ['{ of: userId }', 'it names no values, file or list'],
-    ['{ of: userId, values: [1], list: x }', 'more than one of values, file and list'],
-    ['{ of: userId, file: f, list: x }', 'more than one of values, file and list'],
-    ['{ values: [1] }', 'of is missing'],
-    ['{ of: usrId, values: [1] }', 'did you mean userId?'],
-    ['{ of: to, values: [1] }', 'a payment callback has no member "to"'],
-    ['{ of: __proto__, values: [1] }', 'has no member "__proto__"'],
-    ['{ of: userId, values: [] }', 'write a text, or a list of texts'],
-    ['{ of: userId, values: [[1]] }', 'is not valid'],
-    ['{ of: userId, values: [""] }', `userId can't be ""`],
-    ['{ of: amount, values: [1e3x] }', `amount can't be "1e3x"; write an amount`],
-    ['{ of: amount, list: sums }', 'use values, or an amount-limit'],
-    ['{ of: userId, file: nowhere.txt }', 'there is no file nowhere.txt; put the file beside the policy'],
-    ['{ of: userId, list: Blocked Users }', 'write the name of a list in the store'],
-    ['{ of: userId, lst: blocked }', 'did you mean list?'],
-  ])('%s is a fault', (parameters, fault) => {
+  it.each(rowsOf('faults', string, string))('%s is a fault', (parameters, fault) => {
     expect(ruleFaults(`deny-list: ${parameters}`)[0]).toContain(fault);
     expect(ruleFaults(`allow-list: ${parameters}`)[0]).toContain(fault);
   });
 
-  it.each([
-    ['{ of: type, values: [sign_strat] }', 'write sign_prepare or sign_start'],
-    ['{ of: type, values: [sign_success] }', 'write sign_prepare or sign_start'],
-    ['{ of: pending_round, values: [True] }', 'write true or false'],
-  ])('%s could never match, which is a fault', (parameters, fault) => {
-    expect(ruleFaults(`deny-list: ${parameters}`, 'transfer')[0]).toContain(fault);
-  });
+  it.each(rowsOf('never-matched', string, string))(
+    '%s could never match, which is a fault',
+    (parameters, fault) => {
+      expect(ruleFaults(`deny-list: ${parameters}`, 'transfer')[0]).toContain(fault);
+    },
+  );
 });
 
 describe('allow-list for a member of one value', () => {
-  it.each([
-    ['allow-list: { of: memo, values: 88410023 }', transfer({ memo: '88410023' })],
-    ['allow-list: { of: memo, values: [a, b] }', transfer({ memo: 'b' })],
-    [`allow-list: { of: to, values: ['${A}', '${B}'] }`, toBoth],
-    ['allow-list: { of: pending_round, values: false }', transfer()],
-  ])('%s lets the value pass', (rule, callback) => {
+  it.each(rowsOf('value-passes', string, asCallback))('%s lets the value pass', (rule, callback) => {
     expect(judged(rule, callback).result.verdict).toBe('pass');
   });
 
-  it.each([
-    ['allow-list: { of: memo, values: 88410023 }', transfer(), 'memo is missing'],
-    ['allow-list: { of: memo, values: 88410023 }', transfer({ memo: '' }), 'memo is missing'],
-    ['allow-list: { of: memo, values: 88410023 }', transfer({ memo: '088410023' }), 'memo 088410023 is not'],
-    ['allow-list: { of: memo, values: [a, b] }', transfer({ memo: 'A' }), 'memo A is not'],
-    [`allow-list: { of: to, values: '${A}' }`, toBoth, 'is not'],
-    [
-      'allow-list: { of: pending_round, values: false }',
-      transfer({ pending_round: true }),
-      'pending_round true is not',
-    ],
-  ])('%s refuses any other', (rule, callback, because) => {
-    expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
-    expect(judged(rule, callback).result.because).toContain(because);
-  });
+  it.each(rowsOf('value-refused', string, asCallback, string))(
+    '%s refuses any other',
+    (rule, callback, because) => {
+      expect(judged(rule, callback).result).toMatchObject({ verdict: 'refuse' });
+      expect(judged(rule, callback).result.because).toContain(because);
+    },
+  );
 });
 
 describe('a text that no callback could ever have', () => {
-  it.each([
-    ['two addresses in one text', `deny-list: { of: to, values: '${A} ${B}' }`, 'to'],
-    ['a blank before an address', `deny-list: { of: to, values: [' ${A}'] }`, 'to'],
-    [
-      'a letter that only looks like another',
-      'deny-list: { of: from, values: [0x52908400098527886Е0F] }',
-      'from',
-    ],
-    ['a number of a transfer with letters', 'deny-list: { of: transfer_id, values: [T-7] }', 'transfer_id'],
-  ])('%s is a fault, for the list would deny nothing', (_what, rule, member) => {
-    expect(ruleFaults(rule, 'transfer').join('\n')).toContain(`: ${member} can't be "`);
-  });
+  it.each(rowsOf('impossible-texts', string, string, string))(
+    '%s is a fault, for the list would deny nothing',
+    (_what, rule, member) => {
+      expect(ruleFaults(rule, 'transfer').join('\n')).toContain(`: ${member} can't be "`);
+    },
+  );
 
   it('a memo may have blanks', () => {
     expect(

@@ -6,6 +6,7 @@ import { formatFault } from '../../../src/policy/fault.ts';
 import { factsAt } from '../../../src/policy/facts.ts';
 import type { Proposal, RuleResult } from '../../../src/policy/proposal.ts';
 import { faultsOf, onePolicy, payment, release, transfer, web3 } from '../callbacks.ts';
+import { tablesOf, string } from '../../cases.ts';
 
 const LISTS = {
   'holidays.txt': '# Closed\n2026-12-25 # Christmas\n\n2026-05-01\n',
@@ -38,83 +39,14 @@ const verdictAt = (parameters: string, now: string): string => schedule(paramete
 const OFFICE =
   '{ days: [mon, tue, wed, thu, fri], hours: 09:00-17:30, zone: Europe/Berlin, holidays: holidays.txt }';
 
+const rowsOf = tablesOf(new URL('cases/schedule.yaml', import.meta.url), { OFFICE });
+
 describe('a schedule', () => {
-  it.each<[string, string, string]>([
-    [OFFICE, '2026-03-02T08:00:00Z', 'a Monday, nine sharp'],
-    [OFFICE, '2026-03-02T16:29:59.999Z', 'the last millisecond before half past five'],
-    [OFFICE, '2026-03-30T07:00:00Z', 'nine sharp in summer'],
-    [OFFICE, '2026-10-26T08:00:00Z', 'nine sharp in winter again'],
-    ['{ days: sun, zone: UTC }', '2026-03-01T00:00:00Z', 'the first instant of a Sunday'],
-    ['{ days: sun, zone: UTC }', '2026-03-01T23:59:59.999Z', 'and the last'],
-    ['{ hours: 00:00-24:00, zone: UTC }', '2026-03-01T23:59:59.999Z', 'all day'],
-    ['{ hours: 22:00-24:00, zone: UTC }', '2026-03-01T23:59:59.999Z', 'until midnight'],
-    ['{ hours: 22:00-00:00, zone: UTC }', '2026-03-01T23:59:59.999Z', 'until midnight, written otherwise'],
-    [
-      '{ hours: [08:00-12:00, 13:00-17:00], zone: UTC }',
-      '2026-03-01T13:00:00Z',
-      'in the second of two spans',
-    ],
-    ['{ days: fri, hours: 22:00-06:00, zone: UTC }', '2026-03-06T22:00:00Z', 'a Friday night'],
-    ['{ days: fri, hours: 22:00-06:00, zone: UTC }', '2026-03-07T05:59:59.999Z', 'which ends on Saturday'],
-    ['{ hours: 23:59-00:01, zone: Asia/Kolkata }', '2026-03-06T18:30:00Z', 'midnight between two zones'],
-    [
-      '{ holidays: holidays.txt, zone: UTC }',
-      '2026-12-24T23:59:59.999Z',
-      'the last instant before a holiday',
-    ],
-    ['{ holidays: holidays.txt, zone: UTC }', '2026-12-26T00:00:00Z', 'the first after it'],
-    // Clocks jump from two to three, and from three back to two.
-    [
-      '{ hours: 02:30-04:00, zone: Europe/Berlin }',
-      '2026-03-29T01:00:00Z',
-      'right after the hour that is skipped',
-    ],
-    ['{ hours: 02:15-02:45, zone: Europe/Berlin }', '2026-10-25T00:30:00Z', 'half past two'],
-    ['{ hours: 02:15-02:45, zone: Europe/Berlin }', '2026-10-25T01:30:00Z', 'half past two, once more'],
-  ])('%s is open at %s: %s', (parameters, now) => {
+  it.each(rowsOf('open', string, string, string))('%s is open at %s: %s', (parameters, now) => {
     expect(verdictAt(parameters, now)).toBe('pass');
   });
 
-  it.each<[string, string, string]>([
-    [OFFICE, '2026-03-02T07:59:59.999Z', 'the last millisecond before nine'],
-    [OFFICE, '2026-03-02T16:30:00Z', 'half past five sharp'],
-    [OFFICE, '2026-03-30T06:59:59.999Z', 'before nine in summer'],
-    [OFFICE, '2026-03-30T15:30:00Z', 'half past five in summer'],
-    [OFFICE, '2026-03-01T10:00:00Z', 'a Sunday'],
-    [OFFICE, '2026-12-25T10:00:00Z', 'a holiday, on a Friday'],
-    ['{ days: sun, zone: UTC }', '2026-02-28T23:59:59.999Z', 'the last instant before a Sunday'],
-    ['{ days: sun, zone: UTC }', '2026-03-02T00:00:00Z', 'the first after it'],
-    [
-      '{ days: sun, zone: Pacific/Kiritimati }',
-      '2026-03-01T10:00:00Z',
-      'Monday where clocks are 14 hours ahead',
-    ],
-    ['{ hours: 22:00-24:00, zone: UTC }', '2026-03-01T00:00:00Z', 'midnight sharp'],
-    ['{ hours: [08:00-12:00, 13:00-17:00], zone: UTC }', '2026-03-01T12:00:00Z', 'between two spans'],
-    ['{ days: fri, hours: 22:00-06:00, zone: UTC }', '2026-03-06T05:00:00Z', 'the night from Thursday'],
-    ['{ days: fri, hours: 22:00-06:00, zone: UTC }', '2026-03-07T06:00:00Z', 'six sharp'],
-    ['{ days: fri, hours: 22:00-06:00, zone: UTC }', '2026-03-07T22:00:00Z', 'a Saturday night'],
-    ['{ holidays: holidays.txt, zone: UTC }', '2026-12-25T00:00:00Z', 'the first instant of a holiday'],
-    ['{ holidays: holidays.txt, zone: UTC }', '2026-12-25T23:59:59.999Z', 'the last one'],
-    [
-      '{ hours: 22:00-06:00, zone: UTC, holidays: holidays.txt }',
-      '2026-12-25T01:00:00Z',
-      'a night into a holiday',
-    ],
-    [
-      '{ hours: 22:00-06:00, zone: UTC, holidays: holidays.txt }',
-      '2026-12-25T23:00:00Z',
-      'a night of a holiday',
-    ],
-    [
-      '{ hours: 22:00-06:00, zone: UTC, holidays: holidays.txt }',
-      '2026-12-26T01:00:00Z',
-      'and what is left of it',
-    ],
-    ['{ hours: 02:15-02:45, zone: Europe/Berlin }', '2026-03-29T01:00:00Z', 'all of it is skipped'],
-    ['{ hours: 02:15-02:45, zone: Europe/Berlin }', '2026-10-25T00:50:00Z', 'after half past two'],
-    ['{ hours: 02:15-02:45, zone: Europe/Berlin }', '2026-10-25T01:00:00Z', 'two, once more'],
-  ])('%s is closed at %s: %s', (parameters, now) => {
+  it.each(rowsOf('closed', string, string, string))('%s is closed at %s: %s', (parameters, now) => {
     expect(verdictAt(parameters, now)).toBe('refuse');
   });
 
@@ -185,41 +117,7 @@ describe('a schedule', () => {
     expect(schedule('{ hours: 00:00-24:00, zone: UTC }')(now).result.verdict).toBe('refuse');
   });
 
-  it.each([
-    ['{}', 'zone is missing'],
-    ['{ zone: UTC }', 'neither days, hours nor holidays, so it is always open'],
-    ['{ days: mon }', 'zone is missing'],
-    ['{ days: mon, zone: Berlin }', '"Berlin" is not a time zone; write an IANA name, like'],
-    ['{ days: mon, zone: "+02:00" }', 'is not a time zone'],
-    ['{ days: mon, zone: "" }', '"" is not valid'],
-    ['{ days: monday, zone: UTC }', '"monday" is not a day; write mon, tue'],
-    ['{ days: Mon, zone: UTC }', '"Mon" is not a day'],
-    ['{ days: [mon, mo], zone: UTC }', '"mo" is not a day'],
-    ['{ days: [], zone: UTC }', 'a text, or a list of texts'],
-    ['{ hours: 9:00-17:00, zone: UTC }', '"9:00-17:00" is not a span of hours; write it like 09:00-17:30'],
-    ['{ hours: 09:00, zone: UTC }', '"09:00" is not a span of hours'],
-    ['{ hours: 09:00-09:00, zone: UTC }', 'is not a span of hours'],
-    ['{ hours: 09:60-10:00, zone: UTC }', 'is not a span of hours'],
-    ['{ hours: 09:00-24:01, zone: UTC }', 'is not a span of hours'],
-    ['{ hours: 24:00-06:00, zone: UTC }', 'is not a span of hours'],
-    ['{ hours: 09:00-25:00, zone: UTC }', 'is not a span of hours'],
-    ['{ hours: 09:00 - 17:00, zone: UTC }', 'is not a span of hours'],
-    ['{ hours: [09:00-10:00, noon], zone: UTC }', '"noon" is not a span of hours'],
-    ['{ hours: [], zone: UTC }', 'a text, or a list of texts'],
-    [
-      `{ hours: [${'09:00-10:00, '.repeat(25)}], zone: UTC }`,
-      'it has 25 spans; remove some: at most 24 are allowed',
-    ],
-    ['{ holidays: none.txt, zone: UTC }', 'there is no file none.txt'],
-    ['{ holidays: empty.txt, zone: UTC }', 'empty.txt has no date'],
-    ['{ holidays: wrong.txt, zone: UTC }', 'wrong.txt has "2026-02-30", which is not a date'],
-    ['{ holidays: words.txt, zone: UTC }', 'words.txt has "Christmas", which is not a date'],
-    [
-      '{ holidays: many.txt, zone: UTC }',
-      'many.txt has 10001 dates; remove dates in the past: at most 10000 are allowed',
-    ],
-    ['{ hour: 09:00-10:00, zone: UTC }', 'did you mean hours?'],
-  ])('%s is a fault', (parameters, fault) => {
+  it.each(rowsOf('faults', string, string))('%s is a fault', (parameters, fault) => {
     const faults = faultsOf(onePolicy(`schedule: ${parameters}`), LISTS);
     expect(faults.join('\n')).toContain(fault);
   });
