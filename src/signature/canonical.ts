@@ -31,7 +31,9 @@ export function canonicalString(members: Members, emptyValues: EmptyValues): Can
   return { ok: true, text: signed.map(([name, value]) => name + value).join(''), signed };
 }
 
-/** Compares by code points, whose order UTF-8 keeps. JavaScript compares UTF-16 units, by which U+FF5E follows U+1F600. */
+/** Compares by code points. JavaScript compares UTF-16 units, by which U+FF5E follows U+1F600. */
 export function byCodePoint(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  let at = 0;
+  while (at < a.length && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
 }
