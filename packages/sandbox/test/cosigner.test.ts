@@ -1,38 +1,20 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxOptions } from '../running.ts';
-import { type TestService, type TestServiceOptions, TO, startTestService } from '../../../test/service.ts';
+import { type TestService, type TestServiceOptions, startTestService } from '../../../test/service.ts';
 import {
+  FROM,
+  TO,
   type TestSandbox,
   keysOf,
+  pollAll,
   receiverSources,
   sharedCredentials,
+  startAnswered,
   startReceiver,
   startTestSandbox,
+  transaction,
+  withdrawal,
 } from './sandbox.ts';
-
-const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
-const withdrawal = (over = {}) => ({
-  command: 'withdraw',
-  from: FROM,
-  to: TO,
-  symbol: 'ETH',
-  amount: '1.5',
-  memo: '',
-  outputs: [],
-  speedUps: 0,
-  ...over,
-});
-const transaction = (over = {}) => ({
-  command: 'web3',
-  from: FROM,
-  to: TO,
-  symbol: 'ETH',
-  amount: '0',
-  data: '0xa9059cbb',
-  contract: TO,
-  speedUps: 0,
-  ...over,
-});
 
 interface Signed {
   readonly requestId: string;
@@ -44,15 +26,6 @@ interface Signed {
 
 async function signings(sandbox: TestSandbox): Promise<readonly Signed[]> {
   return (await sandbox.steer({ command: 'signings' })) as readonly Signed[];
-}
-
-/** Polls until nothing is pending. */
-async function pollAll(sandbox: TestSandbox): Promise<void> {
-  for (let polls = 0; polls < 20; polls++) {
-    const { looked } = (await sandbox.steer({ command: 'poll' })) as { readonly looked: number };
-    if (looked === 0) return;
-  }
-  throw new Error('after 20 polls, something is still pending');
 }
 
 const folder = sharedCredentials();
@@ -229,12 +202,11 @@ describe('an answer to the co-signer', () => {
   });
 
   it('the body has the documented members, and the token is in the header', async () => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     await sandbox.steer(withdrawal({ request: 'w-1', memo: 'm' }));
     await sandbox.steer(transaction({ request: 'c-1' }));
     await pollAll(sandbox);
-    const bodies = receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+    const bodies = sandbox.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
     const common = { from: FROM, to: TO, pending_round: false };
     expect(bodies[0]).toEqual({
       ...common,
@@ -257,7 +229,7 @@ describe('an answer to the co-signer', () => {
       txid: expect.stringMatching(/^0x/),
     });
     const { token } = keysOf(folder);
-    for (const { headers } of receiver.received) expect(headers['authorization']).toBe(token);
+    for (const { headers } of sandbox.received) expect(headers['authorization']).toBe(token);
   });
 
   it.each([
@@ -265,12 +237,11 @@ describe('an answer to the co-signer', () => {
     [withdrawal({ amount: '10.000000000000000001' }), '"amount":10.000000000000000001,'],
     [transaction({ amount: '-1' }), '"amount":-1,'],
   ])('the amount is a decimal (6.2, 6.3), exact to the last digit: %o', async (command, member) => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     await sandbox.steer(command);
     await pollAll(sandbox);
-    expect(receiver.received.length).toBe(3);
-    for (const { body } of receiver.received) expect(body).toContain(member);
+    expect(sandbox.received.length).toBe(3);
+    for (const { body } of sandbox.received) expect(body).toContain(member);
   });
 
   it('a request_id is used once', async () => {

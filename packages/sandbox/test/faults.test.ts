@@ -2,45 +2,27 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { FAULTS, type Fault, readFaults } from '../faults.ts';
 import { startTestService } from '../../../test/service.ts';
 import {
+  FROM,
   type Received,
   SCHEMES,
+  TO,
   type TestSandbox,
   balanceOf,
   flat,
   keysOf,
   receiverSources,
   sharedCredentials,
+  startAnswered,
   startReceiver,
   startTestSandbox,
+  transaction,
+  withdrawal,
 } from './sandbox.ts';
 
 const PAY = 'opay/transferToMerchantAuth';
 const payment = { userId: '12345', appOrderId: 'o-1', orderAmount: '100', payCoinSymbol: 'USDT1742' };
-const FROM = '0x27b1fdb04752bbc536007a920d24acb045561C26';
-const MIXED = '0x52908400098527886E0F7030069857D2E4169EE7';
-const withdrawal = (over = {}) => ({
-  command: 'withdraw',
-  from: FROM,
-  to: MIXED,
-  symbol: 'ETH',
-  amount: '1.50',
-  memo: '',
-  outputs: [],
-  speedUps: 1,
-  request: 'w-1',
-  ...over,
-});
-const transaction = {
-  command: 'web3',
-  from: FROM,
-  to: MIXED,
-  symbol: 'ETH',
-  amount: '0',
-  data: '0xa9059cbb',
-  contract: MIXED,
-  speedUps: 1,
-  request: 'c-1',
-};
+const W1 = { speedUps: 1, amount: '1.50', request: 'w-1' };
+const C1 = { speedUps: 1, request: 'c-1' };
 
 const folder = sharedCredentials();
 
@@ -70,8 +52,8 @@ describe('the real receiver refuses a tampered confirmation', () => {
 
   it.each(cosigner)('%s', async (fault) => {
     const sandbox = await startBoth([fault]);
-    await sandbox.steer(withdrawal());
-    if (fault !== 'tamper-outputs') await sandbox.steer(transaction);
+    await sandbox.steer(withdrawal(W1));
+    if (fault !== 'tamper-outputs') await sandbox.steer(transaction(C1));
     for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
     const tampered = sandbox.log.filter(({ faults }) => faults.includes(fault));
     expect(tampered.length).toBeGreaterThan(0);
@@ -83,11 +65,7 @@ describe('the real receiver refuses a tampered confirmation', () => {
   });
 
   it('and a receiver that says yes to one is found out, and debits nothing', async () => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({
-      receiver: receiver.url,
-      faults: new Map([['tamper-amount', 100]]),
-    });
+    const sandbox = await startAnswered('SUCCESS', { faults: new Map([['tamper-amount', 100]]) });
     expect((await sandbox.call(PAY, payment)).code).toBe('10015');
     expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('100000');
     expect(sandbox.log[0]?.why).toContain('said yes to a tampered confirmation');
@@ -111,8 +89,8 @@ describe('the real receiver accepts what is only written in another form', () =>
     'a withdrawal and a transaction with %s',
     async (fault) => {
       const sandbox = await startBoth([fault]);
-      await sandbox.steer(withdrawal());
-      await sandbox.steer(transaction);
+      await sandbox.steer(withdrawal(W1));
+      await sandbox.steer(transaction(C1));
       for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
       expect(sandbox.log.filter(({ faults }) => faults.includes(fault)).length).toBeGreaterThan(0);
       expect(await sandbox.steer({ command: 'signings' })).toMatchObject([
@@ -127,8 +105,8 @@ describe('the real receiver accepts what is only written in another form', () =>
     for (const [at, scheme] of SCHEMES.entries()) {
       expect((await sandbox.call(PAY, { ...payment, appOrderId: `o-${at}` }, scheme)).code).toBe('0');
     }
-    await sandbox.steer(withdrawal());
-    await sandbox.steer(transaction);
+    await sandbox.steer(withdrawal(W1));
+    await sandbox.steer(transaction(C1));
     for (let polls = 0; polls < 3; polls++) await sandbox.steer({ command: 'poll' });
     expect(await sandbox.steer({ command: 'signings' })).toMatchObject([
       { status: 'signed' },
@@ -139,21 +117,17 @@ describe('the real receiver accepts what is only written in another form', () =>
 
 describe('the forms', () => {
   async function bodies(faults: readonly Fault[], command: object): Promise<readonly Received[]> {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({
-      receiver: receiver.url,
-      faults: new Map(faults.map((fault) => [fault, 100])),
-    });
+    const sandbox = await startAnswered('SUCCESS', { faults: new Map(faults.map((fault) => [fault, 100])) });
     await sandbox.steer({ ...command });
     await sandbox.steer({ command: 'poll' });
-    return receiver.received;
+    return sandbox.received;
   }
 
   it.each<[Fault, object, RegExp]>([
-    ['wire-big-id', withdrawal(), /"transfer_id":9007199254740993\d+,/],
-    ['wire-big-id', transaction, /"trans_id":9007199254740993\d+,/],
-    ['wire-text', withdrawal(), /"transfer_id":"\d+",.*"amount":"1\.50",/],
-    ['wire-text', transaction, /"trans_id":"\d+",.*"amount":"0",/],
+    ['wire-big-id', withdrawal(W1), /"transfer_id":9007199254740993\d+,/],
+    ['wire-big-id', transaction(C1), /"trans_id":9007199254740993\d+,/],
+    ['wire-text', withdrawal(W1), /"transfer_id":"\d+",.*"amount":"1\.50",/],
+    ['wire-text', transaction(C1), /"trans_id":"\d+",.*"amount":"0",/],
   ])('%s', async (fault, command, form) => {
     const [honest] = await bodies([], command);
     const [odd] = await bodies([fault], command);
@@ -167,8 +141,7 @@ describe('the faults of the bill', () => {
   type Bill = { readonly count: number; readonly list: readonly Record<string, unknown>[] };
 
   async function billWith(fault: Fault, params = {}, answer = 'SUCCESS'): Promise<Bill> {
-    const receiver = await startReceiver((_, response) => void response.end(answer));
-    const sandbox = await startTestSandbox({ receiver: receiver.url, faults: new Map([[fault, 100]]) });
+    const sandbox = await startAnswered(answer, { faults: new Map([[fault, 100]]) });
     await sandbox.call(PAY, payment);
     const { data, dataText } = await sandbox.call(BILL, params);
     // The exact digits, which a number of this test would lose.
@@ -256,8 +229,8 @@ describe('the faults of the co-signer', () => {
   const HONEST = 'prepare, start, success S';
 
   describe.each([
-    ['a withdrawal', withdrawal({ speedUps: 0 })],
-    ['a transaction', { ...transaction, speedUps: 0 }],
+    ['a withdrawal', withdrawal({ ...W1, speedUps: 0 })],
+    ['a transaction', transaction({ ...C1, speedUps: 0 })],
   ])('%s', (_, command) => {
     it.each<[Fault, string, object]>([
       ['late', HONEST, {}],
@@ -280,19 +253,23 @@ describe('the faults of the co-signer', () => {
   });
 
   const OUTPUTS = [
-    { to: MIXED, amount: '1' },
+    { to: TO, amount: '1' },
     { to: FROM, amount: '0.5' },
   ];
-  const CHANGED = `${MIXED.slice(0, -1)}1`;
+  const CHANGED = `${TO.slice(0, -1)}1`;
 
   it.each<[Fault, object, object]>([
-    ['sign-amount', withdrawal(), { amount: 2.5 }],
-    ['sign-amount', withdrawal({ amount: '1.5', outputs: OUTPUTS }), { amount: 2.5, outputs: ['2', '0.5'] }],
-    ['sign-amount', transaction, { amount: 1 }],
-    ['sign-amount', { ...transaction, amount: '-1' }, { amount: 1 }],
-    ['sign-address', withdrawal(), { to: CHANGED }],
-    ['sign-address', withdrawal({ outputs: OUTPUTS }), { to: CHANGED, outputs: ['1', '0.5'] }],
-    ['sign-address', transaction, { to: CHANGED }],
+    ['sign-amount', withdrawal(W1), { amount: 2.5 }],
+    [
+      'sign-amount',
+      withdrawal({ ...W1, amount: '1.5', outputs: OUTPUTS }),
+      { amount: 2.5, outputs: ['2', '0.5'] },
+    ],
+    ['sign-amount', transaction(C1), { amount: 1 }],
+    ['sign-amount', transaction({ ...C1, amount: '-1' }), { amount: 1 }],
+    ['sign-address', withdrawal(W1), { to: CHANGED }],
+    ['sign-address', withdrawal({ ...W1, outputs: OUTPUTS }), { to: CHANGED, outputs: ['1', '0.5'] }],
+    ['sign-address', transaction(C1), { to: CHANGED }],
   ])('%s changes what is signed, and nothing else: %j', async (fault, command, changed) => {
     const { calls, told } = await callsWith(fault, { ...command, speedUps: 0 });
     expect(told).toBe(HONEST);
@@ -348,12 +325,7 @@ describe('--faults', () => {
 
   it('occur as often as they should, the same ones with the same seed, and others with another', async () => {
     const occurred = async (seed: string): Promise<readonly string[]> => {
-      const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-      const sandbox = await startTestSandbox({
-        receiver: receiver.url,
-        seed,
-        faults: readFaults('repeat=30'),
-      });
+      const sandbox = await startAnswered('SUCCESS', { seed, faults: readFaults('repeat=30') });
       for (let at = 0; at < 100; at++) {
         await sandbox.call(PAY, { ...payment, orderAmount: '1', appOrderId: `o-${at}` });
       }

@@ -8,16 +8,15 @@ import {
   type TestSandbox,
   keysOf,
   signedBy,
-  startReceiver,
-  startTestSandbox,
+  startAnswered,
   usersOf,
 } from './sandbox.ts';
 
 const DAY_MS = 86_400_000;
 const number: unknown = expect.any(Number);
 const string: unknown = expect.any(String);
-const texts = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, string]));
-const numbers = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, number]));
+const texts = (names: string) => Object.fromEntries(names.split(' ').map((name) => [name, string]));
+const numbers = (names: string) => Object.fromEntries(names.split(' ').map((name) => [name, number]));
 
 interface Case {
   /** The section of the specification. */
@@ -32,26 +31,15 @@ const listOf = (record: unknown): unknown => expect.arrayContaining([record]);
 const week = { startDate: NOW_MS - 6 * DAY_MS, endDate: NOW_MS };
 
 const invited = {
-  ...numbers('uid', 'invitedUid'),
-  ...texts('nickname', 'inviteCode', 'invitedNickname', 'invitedCode', 'phone', 'email', 'ctime'),
+  ...numbers('uid invitedUid'),
+  ...texts('nickname inviteCode invitedNickname invitedCode phone email ctime'),
 };
 const advert = {
-  ...numbers(
-    'id',
-    'userId',
-    'status',
-    'priceRate',
-    'priceRateType',
-    'price',
-    'volume',
-    'feeRate',
-    'minTrade',
-  ),
-  ...numbers('maxTrade', 'beginDate', 'endDate', 'limitTime', 'authType', 'minvolume', 'sell', 'ctime'),
-  ...numbers('personalFeeDiscount', 'dealVolume', 'muid', 'mtime', 'openType', 'companyId', 'isBlockTrade'),
-  ...numbers('lastPrice', 'initMaxTrade'),
-  ...texts('side', 'coin', 'country', 'paycoin', 'payment', 'bankname', 'terms', 'description', 'beginTime'),
-  ...texts('endTime', 'autoReply', 'numberCode'),
+  ...numbers('id userId status priceRate priceRateType price volume feeRate minTrade maxTrade beginDate'),
+  ...numbers('endDate limitTime authType minvolume sell ctime personalFeeDiscount dealVolume muid mtime'),
+  ...numbers('openType companyId isBlockTrade lastPrice initMaxTrade'),
+  ...texts('side coin country paycoin payment bankname terms description beginTime endTime autoReply'),
+  ...texts('numberCode'),
 };
 
 const CASES: readonly Case[] = [
@@ -62,7 +50,7 @@ const CASES: readonly Case[] = [
       const { code } = (await sandbox.steer({ command: 'login', uid: user.uid })) as { code: string };
       return { code };
     },
-    data: { ...texts('openId', 'expireIn', 'refreshToken', 'token') },
+    data: { ...texts('openId expireIn refreshToken token') },
   },
   {
     section: '4.2',
@@ -79,8 +67,8 @@ const CASES: readonly Case[] = [
       page: 1,
       pageSize: 5,
       list: listOf({
-        ...numbers('id', 'userId', 'orderType', 'status', 'source', 'ctime'),
-        ...texts('side', 'symbol', 'showSymbol', 'price', 'volume', 'avgPrice', 'dealMoney', 'dealVolume'),
+        ...numbers('id userId orderType status source ctime'),
+        ...texts('side symbol showSymbol price volume avgPrice dealMoney dealVolume'),
       }),
     },
   },
@@ -89,7 +77,7 @@ const CASES: readonly Case[] = [
     path: 'ouser/batchQueryUserAccountsByUpdateTime',
     params: () => ({ updateTime: NOW_MS - DAY_MS }),
     data: {
-      accounts: listOf(texts('id', 'uid', 'balance', 'type', 'coin', 'showName', 'updateTime')),
+      accounts: listOf(texts('id uid balance type coin showName updateTime')),
     },
   },
   {
@@ -97,8 +85,8 @@ const CASES: readonly Case[] = [
     path: 'user/depositRecord',
     params: (user) => ({ openId: user.openId, userId: '1', pageSize: '1000' }),
     data: listOf({
-      ...numbers('id', 'uid', 'createdAt', 'status', 'depositType', 'riskLevel'),
-      ...texts('symbol', 'addressTo', 'amount', 'txid', 'statusDesc', 'mobileNumber', 'email'),
+      ...numbers('id uid createdAt status depositType riskLevel'),
+      ...texts('symbol addressTo amount txid statusDesc mobileNumber email'),
     }),
   },
   {
@@ -111,7 +99,7 @@ const CASES: readonly Case[] = [
       cuerrentUser: {
         uid: 12_345,
         invitedUid: -1,
-        ...texts('nickname', 'inviteCode', 'invitedCode', 'ctime'),
+        ...texts('nickname inviteCode invitedCode ctime'),
       },
       userExtInviteVoList: listOf({
         ...invited,
@@ -127,20 +115,9 @@ const CASES: readonly Case[] = [
     data: {
       count: 45,
       list: listOf({
-        ...numbers(
-          'amount',
-          'roleId',
-          'fee',
-          'scale',
-          'feeSum',
-          'pid',
-          'usdtRate',
-          'mtime',
-          'usdtAmount',
-          'uid',
-        ),
-        ...numbers('companyId', 'rate', 'ctime', 'id', 'brokerageType', 'brokerageStats'),
-        ...texts('symbol', 'feeSymbol', 'scaleStr', 'phoneNumber', 'amountStr', 'email'),
+        ...numbers('amount roleId fee scale feeSum pid usdtRate mtime usdtAmount uid companyId rate ctime'),
+        ...numbers('id brokerageType brokerageStats'),
+        ...texts('symbol feeSymbol scaleStr phoneNumber amountStr email'),
       }),
     },
   },
@@ -155,7 +132,7 @@ const CASES: readonly Case[] = [
         pageSize: 3,
         page: 1,
         walletSymbol: 'BTC',
-        list: listOf({ ...numbers('uid', 'walletUid'), ...texts('address', 'tag') }),
+        list: listOf({ ...numbers('uid walletUid'), ...texts('address tag') }),
       },
       { symbol: 'ETH', count: 20, pageSize: 3, page: 1, walletSymbol: 'ETH', list: expect.anything() },
     ],
@@ -178,8 +155,8 @@ const CASES: readonly Case[] = [
     params: () => ({ transactionScene: 'airdrop' }),
     data: {
       financeList: listOf({
-        ...numbers('id', 'uid', 'createdAtTime', 'status'),
-        ...texts('amount', 'coinSymbol', 'createTime', 'transactionScene'),
+        ...numbers('id uid createdAtTime status'),
+        ...texts('amount coinSymbol createTime transactionScene'),
       }),
     },
   },
@@ -188,17 +165,9 @@ const CASES: readonly Case[] = [
     path: 'user/v2/otcTradeRecord',
     params: (user) => ({ email: user.email, startTime: '0' }),
     data: listOf({
-      ...numbers(
-        'sidCid',
-        'buyerId',
-        'adsOwner',
-        'adsId',
-        'buyerCommentGrade',
-        'bidCid',
-        'sellerCommnetGrade',
-      ),
-      ...numbers('sellerId', 'createTime', 'id', 'status', 'isBlockTrade'),
-      ...texts('totalPrice', 'buyerComment', 'sellerComment', 'payCoin', 'volume', 'sequence', 'coinSymbol'),
+      ...numbers('sidCid buyerId adsOwner adsId buyerCommentGrade bidCid sellerCommnetGrade sellerId'),
+      ...numbers('createTime id status isBlockTrade'),
+      ...texts('totalPrice buyerComment sellerComment payCoin volume sequence coinSymbol'),
       price: string,
       payTime: null,
       feeAmount: null,
@@ -212,8 +181,8 @@ const CASES: readonly Case[] = [
     data: {
       count: 4,
       mapList: listOf({
-        ...numbers('id', 'uid', 'time', 'status'),
-        ...texts('sn', 'amount', 'amountSup', 'amountUse', 'amountBack', 'coin'),
+        ...numbers('id uid time status'),
+        ...texts('sn amount amountSup amountUse amountBack coin'),
       }),
     },
   },
@@ -230,8 +199,8 @@ const CASES: readonly Case[] = [
       ctimeStart: null,
       ctimeEnd: null,
       presentRecordList: listOf({
-        ...texts('uid', 'symbol', 'ctimeStr', 'amount', 'typeName'),
-        ...numbers('ctime', 'opUid'),
+        ...texts('uid symbol ctimeStr amount typeName'),
+        ...numbers('ctime opUid'),
       }),
       persentTypeArr: listOf({ present_type: 'manual', used: false, title: 'Manual gift' }),
     },
@@ -268,8 +237,8 @@ const CASES: readonly Case[] = [
     data: {
       count: number,
       list: listOf({
-        ...numbers('merchantUserId', 'orderAmount', 'orderType', 'userId'),
-        ...texts('appOrderId', 'payCoinSymbol', 'openId', 'createTime', 'payTime'),
+        ...numbers('merchantUserId orderAmount orderType userId'),
+        ...texts('appOrderId payCoinSymbol openId createTime payTime'),
       }),
     },
   },
@@ -279,16 +248,8 @@ const CASES: readonly Case[] = [
     params: () => ({}),
     data: {
       symbolList: listOf({
-        ...numbers(
-          'showPrecision',
-          'isQuote',
-          'isOpen',
-          'depositOpen',
-          'withdrawOpen',
-          'otcOpen',
-          'depositConfirm',
-        ),
-        ...texts('coinSymbol', 'contractAddress', 'tokenBase', 'name', 'withdrawFee', 'innerWithdrawFee'),
+        ...numbers('showPrecision isQuote isOpen depositOpen withdrawOpen otcOpen depositConfirm'),
+        ...texts('coinSymbol contractAddress tokenBase name withdrawFee innerWithdrawFee'),
       }),
     },
   },
@@ -299,39 +260,12 @@ const CASES: readonly Case[] = [
     data: {
       count: number,
       list: listOf({
-        ...texts('symbol', 'base', 'quote', 'qouteValueSub', 'rebateRateSymbol', 'baseRebateFeeValueStr'),
-        ...texts(
-          'maxDivideRate',
-          'baseValueAll',
-          'takerRate',
-          'makerRate',
-          'quoteRateSymbol',
-          'qouteFeeValue',
-        ),
-        ...texts(
-          'baseConvertValue',
-          'qouteValueAll',
-          'baseFeeValue',
-          'baseRateSymbol',
-          'qouteRebateFeeValue',
-        ),
-        ...texts(
-          'baseRate',
-          'incomeDivideRate',
-          'itemDate',
-          'remark',
-          'qouteConvertValue',
-          'baseRebateFeeValue',
-        ),
-        ...texts(
-          'sumConvertValue',
-          'rebateConvertValue',
-          'volumeDivideRate',
-          'quoteRate',
-          'rateTime',
-          'rebateRate',
-        ),
-        ...texts('countTime', 'qouteConvertValueStr', 'baseValueSub'),
+        ...texts('symbol base quote qouteValueSub rebateRateSymbol baseRebateFeeValueStr maxDivideRate'),
+        ...texts('baseValueAll takerRate makerRate quoteRateSymbol qouteFeeValue baseConvertValue'),
+        ...texts('qouteValueAll baseFeeValue baseRateSymbol qouteRebateFeeValue baseRate incomeDivideRate'),
+        ...texts('itemDate remark qouteConvertValue baseRebateFeeValue sumConvertValue rebateConvertValue'),
+        ...texts('volumeDivideRate quoteRate rateTime rebateRate countTime qouteConvertValueStr'),
+        ...texts('baseValueSub'),
         rebate: null,
         billingStatus: '3',
       }),
@@ -344,8 +278,8 @@ const CASES: readonly Case[] = [
     data: {
       count: 12,
       list: listOf({
-        ...texts('selfVolume', 'amount', 'subVolume', 'remark', 'subAccount', 'nickname', 'coin'),
-        ...numbers('scale', 'subUid', 'uid', 'superUid', 'id', 'userType', 'time', 'bonusType'),
+        ...texts('selfVolume amount subVolume remark subAccount nickname coin'),
+        ...numbers('scale subUid uid superUid id userType time bonusType'),
         subLevel: 1,
         status: 2,
       }),
@@ -357,7 +291,7 @@ const CASES: readonly Case[] = [
     params: () => ({ uids: '12345,12346' }),
     data: {
       count: '4',
-      list: listOf({ itemDate: number, ...texts('uid', 'coin', 'tradeAmount', 'feeAmount') }),
+      list: listOf({ itemDate: number, ...texts('uid coin tradeAmount feeAmount') }),
     },
   },
   {
@@ -368,7 +302,7 @@ const CASES: readonly Case[] = [
       const { openId, refreshToken, token } = data as Record<'openId' | 'refreshToken' | 'token', string>;
       return { openId, refreshToken, token };
     },
-    data: texts('openId', 'expireIn', 'refreshToken', 'token'),
+    data: texts('openId expireIn refreshToken token'),
   },
 ];
 
@@ -379,8 +313,7 @@ async function recoverable(sandbox: TestSandbox, status = '2'): Promise<number> 
 }
 
 async function start(): Promise<TestSandbox> {
-  const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-  return startTestSandbox({ receiver: receiver.url });
+  return startAnswered();
 }
 
 it('there is a case for each operation', () => {

@@ -8,6 +8,7 @@ import {
   flat,
   keysOf,
   openAnswer,
+  startAnswered,
   startReceiver,
   startTestSandbox,
 } from './sandbox.ts';
@@ -37,8 +38,7 @@ describe.each(SCHEMES)('a payment with %s', (scheme) => {
     ['SUCCESS', says('SUCCESS')],
     ['the JSON form of yes', says('{"code":"0","msg":"success","data":"success"}')],
   ])('is debited and billed after %s', async (_, answer) => {
-    const receiver = await startReceiver(answer);
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered(answer);
     expect(await sandbox.call(PAY, payment(), scheme)).toMatchObject({ code: '0', msg: 'suc', data: null });
     expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('99899.999999');
     const { count, list } = await billOf(sandbox, { day: '2026-01-15' });
@@ -72,11 +72,10 @@ describe.each(SCHEMES)('a payment with %s', (scheme) => {
     ['too much', says('SUCCESS'.repeat(10_000))],
     ['a closed connection', (_: Received, response: ServerResponse) => void response.destroy()],
   ])('debits nothing after %s', async (_, answer) => {
-    const receiver = await startReceiver(answer);
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered(answer);
     const refused = await sandbox.call(PAY, payment(), scheme);
     expect(refused.code).toBe('10015');
-    expect(receiver.received.length).toBeGreaterThan(0);
+    expect(sandbox.received.length).toBeGreaterThan(0);
     expect(await balanceOf(sandbox, 12_345, 'USDT1742')).toBe('100000');
     expect(await billOf(sandbox, { day: '2026-01-15' })).toEqual({ count: 0, list: [] });
   });
@@ -98,10 +97,9 @@ describe.each(SCHEMES)('a payment with %s', (scheme) => {
 
 describe('the confirmation', () => {
   it('of md5 has the members of the request, with the same signature', async () => {
-    const receiver = await startReceiver(says('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     await sandbox.call(PAY, payment());
-    const [{ path, body, headers }] = receiver.received as readonly [Received];
+    const [{ path, body, headers }] = sandbox.received as readonly [Received];
     expect(path).toBe('/nofity/transferToMerchantAuthCheck');
     expect(headers['content-type']).toBe('application/json');
     const { secret } = keysOf(sandbox.folder);
@@ -109,10 +107,9 @@ describe('the confirmation', () => {
   });
 
   it('of rsa-envelope is encrypted for the merchant and signed by the platform', async () => {
-    const receiver = await startReceiver(says('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     await sandbox.call(PAY, payment(), 'rsa-envelope');
-    const [{ body }] = receiver.received as readonly [Received];
+    const [{ body }] = sandbox.received as readonly [Received];
     const read = JSON.parse(body) as Record<string, unknown>;
     expect(read['app_id']).toBe('demo-shop');
     expect(JSON.parse(openAnswer(read, keysOf(sandbox.folder)))).toEqual(payment());
@@ -182,10 +179,9 @@ describe('orders', () => {
     ['a balance too low by the last digit', { orderAmount: '100000.000000000000000001' }, '70006'],
     ['no order id', { appOrderId: '' }, '10020'],
   ])('with %s ask nobody: %j is %s', async (_, over, code) => {
-    const receiver = await startReceiver(says('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     for (const scheme of SCHEMES) expect((await sandbox.call(PAY, payment(over), scheme)).code).toBe(code);
-    expect(receiver.received).toEqual([]);
+    expect(sandbox.received).toEqual([]);
   });
 });
 
@@ -214,8 +210,7 @@ describe('the bill', () => {
   });
 
   it('counts a day in the time zone of the platform', async () => {
-    const receiver = await startReceiver(says('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     // 23:59:59.999 and 00:00 in Shanghai.
     for (const [id, atMs] of [
       ['late', Date.UTC(2026, 0, 15, 16) - 1],

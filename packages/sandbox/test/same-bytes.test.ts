@@ -4,6 +4,7 @@ import {
   SCHEMES,
   type TestSandbox,
   balanceOf,
+  startAnswered,
   startReceiver,
   startTestSandbox,
   usersOf,
@@ -83,15 +84,14 @@ describe('a snapshot', () => {
     });
 
   it('brings everything back, in another sandbox with another seed', async () => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     await pay(sandbox, 'o-1');
     await sandbox.steer({ command: 'clock-move', byMs: 3_600_000 });
     const [{ code }] = await usersOf(sandbox);
     await sandbox.call('auth/token', { code });
     const snapshot = await sandbox.steer({ command: 'snapshot' });
 
-    const other = await startTestSandbox({ receiver: receiver.url, seed: 'other' });
+    const other = await startAnswered('SUCCESS', { seed: 'other' });
     await pay(other, 'o-2');
     await other.steer({ command: 'restore', snapshot });
     expect(await other.steer({ command: 'snapshot' })).toBe(snapshot);
@@ -115,8 +115,7 @@ describe('a snapshot', () => {
   });
 
   it('a reset brings the seed back', async () => {
-    const receiver = await startReceiver((_, response) => void response.end('SUCCESS'));
-    const sandbox = await startTestSandbox({ receiver: receiver.url });
+    const sandbox = await startAnswered();
     const before = await sandbox.steer({ command: 'snapshot' });
     await pay(sandbox, 'o-1');
     await sandbox.steer({ command: 'login', uid: 12_345 });

@@ -252,6 +252,53 @@ export async function startReceiver(
   return { url: `http://127.0.0.1:${port}`, received };
 }
 
+/** A sandbox, and a receiver that answers all of its calls: with a text, or as it is told to. */
+export async function startAnswered(
+  answer: string | Parameters<typeof startReceiver>[0] = 'SUCCESS',
+  over: Partial<SandboxOptions> = {},
+): Promise<TestSandbox & { readonly received: readonly Received[] }> {
+  const { url, received } = await startReceiver(
+    typeof answer === 'string' ? (_, response) => void response.end(answer) : answer,
+  );
+  return { ...(await startTestSandbox({ receiver: url, ...over })), received };
+}
+
+export const FROM = '0x27b1fdb04752bbc536007a920d24acb045561c26';
+/** An address of mixed case. */
+export const TO = '0x52908400098527886E0F7030069857D2E4169EE7';
+
+/** The command that begins a withdrawal. */
+export const withdrawal = (over = {}) => ({
+  ...asked('withdraw', '1.5'),
+  memo: '',
+  outputs: [],
+  ...over,
+});
+/** The command that begins a web3 transaction. */
+export const transaction = (over = {}) => ({
+  ...asked('web3', '0'),
+  data: '0xa9059cbb',
+  contract: TO,
+  ...over,
+});
+const asked = (command: string, amount: string) => ({
+  command,
+  from: FROM,
+  to: TO,
+  symbol: 'ETH',
+  amount,
+  speedUps: 0,
+});
+
+/** Polls until nothing is pending. */
+export async function pollAll(sandbox: TestSandbox): Promise<void> {
+  for (let polls = 0; polls < 20; polls++) {
+    const { looked } = (await sandbox.steer({ command: 'poll' })) as { readonly looked: number };
+    if (looked === 0) return;
+  }
+  throw new Error('after 20 polls, something is still pending');
+}
+
 export interface SandboxUser {
   readonly uid: number;
   readonly openId: string;
