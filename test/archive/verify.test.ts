@@ -18,6 +18,7 @@ import { chainLine } from '../../src/archive/line.ts';
 import { type Verified, verifyArchive } from '../../src/archive/verify.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
 import { sha256Hex } from '../../src/values/canonical.ts';
+import { entryOf } from '../journal/entries.ts';
 import { START_MS } from '../store/requests.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { newFolder } from './stores.ts';
@@ -26,19 +27,16 @@ const SOURCES = ['shop', 'vault'] as const;
 const FILES = 3;
 const PER_FILE = 5;
 
-const entry = (source: string, number: number): JournalEntry => ({
-  id: `${START_MS + number}-${number % 3}`,
-  source,
-  atMs: START_MS + number,
-  type: 'decision',
-  subject: `payment:${number}`,
-  verdict: number % 2 === 0 ? 'SUCCESS' : 'FAILURE',
-  code: 'APPROVED',
-  revision: 'r',
-  of: '',
-  claims: [{ holds: true, reserved: 0n, used: BigInt(number) }],
-  detail: `{"body":"é \u{1f512} ${number}"}`,
-});
+const entry = (source: string, number: number): JournalEntry =>
+  entryOf({
+    id: `${START_MS + number}-${number % 3}`,
+    source,
+    atMs: START_MS + number,
+    subject: `payment:${number}`,
+    verdict: number % 2 === 0 ? 'SUCCESS' : 'FAILURE',
+    claims: [{ holds: true, reserved: 0n, used: BigInt(number) }],
+    detail: `{"body":"é \u{1f512} ${number}"}`,
+  });
 
 /** The journal as the archiver asks for it: pages in order, and what is dropped goes. */
 function journal(entries: readonly JournalEntry[]) {

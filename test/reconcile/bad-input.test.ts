@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { envelope, startPlatform } from '../../packages/platform/test/plain-platform.ts';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { exportedLine } from '../journal/entries.ts';
 import {
   DAY,
   type Row,
@@ -256,8 +257,7 @@ describe('a record that cannot be read', () => {
 
 /** A line of an export. */
 function exported(over: object): string {
-  const empty = { subject: '', verdict: '', code: '', revision: '', of: '', claims: [], detail: {} };
-  return `${JSON.stringify({ id: '1', source: 'shop', atMs: 1, type: 'list', ...empty, ...over })}\n`;
+  return `${exportedLine({ type: 'list', subject: '', verdict: '', code: '', ...over })}\n`;
 }
 
 describe('a call that is wrong', () => {

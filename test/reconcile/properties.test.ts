@@ -5,34 +5,22 @@ import { CLASSES, type Item } from '../../src/reconcile/classes.ts';
 import { csvLine, readCsvLine } from '../../src/values/csv.ts';
 import { readDay } from '../../src/reconcile/day.ts';
 import type { Entries } from '../../src/reconcile/entries.ts';
-import type { JournalEntry } from '../../src/store/store.ts';
 import { reconcileDay } from '../../src/reconcile/reconcile-day.ts';
 import { createSummarizer } from '../../src/reconcile/summary.ts';
+import { entryOf } from '../journal/entries.ts';
 import { DAY, NOON_MS, type Paid, type Row, billed, paymentBody } from './world.ts';
 
 const day = readDay(DAY, 'Asia/Shanghai');
 
 function entriesOf(payments: readonly Paid[]): Entries {
-  const entries = payments.map((paid, index): JournalEntry => {
-    const subject = `payment:${paid.id}`;
-    const detail = JSON.stringify({ body: paymentBody(paid) });
-    const approval = {
-      type: 'decision',
-      verdict: 'SUCCESS',
-      code: 'APPROVED',
-      of: '',
-      revision: '',
-      claims: [],
-    } as const;
-    return {
+  const entries = payments.map((paid, index) =>
+    entryOf({
       id: String(index + 1),
-      source: 'shop',
       atMs: paid.atMs ?? NOON_MS,
-      subject,
-      detail,
-      ...approval,
-    };
-  });
+      subject: `payment:${paid.id}`,
+      detail: JSON.stringify({ body: paymentBody(paid) }),
+    }),
+  );
   return {
     sources: ['shop'],
     async *between(fromMs, untilMs) {

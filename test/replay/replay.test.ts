@@ -6,6 +6,7 @@ import { type ReplayOptions, type ReplayReport, replay } from '../../src/replay/
 import type { Resent, SenderOf } from '../../src/replay/resend.ts';
 import type { RecordItem } from '../../src/journal/record.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
+import { entryOf } from '../journal/entries.ts';
 
 const senderOf: SenderOf = (source) => {
   if (source !== 'vault') throw new CountersignError('USAGE', `there is no ${source}`);
@@ -17,20 +18,8 @@ let ids = 0;
 function entry(subject: string, over: Partial<JournalEntry> = {}): JournalEntry {
   const id = String(++ids);
   const body = JSON.stringify({ request_id: subject, id });
-  return {
-    id,
-    source: 'vault',
-    atMs: ids,
-    type: 'decision',
-    subject: `transfer:${subject}`,
-    verdict: 'SUCCESS',
-    code: 'APPROVED',
-    of: '',
-    claims: [],
-    revision: '',
-    detail: JSON.stringify({ body }),
-    ...over,
-  };
+  const detail = JSON.stringify({ body });
+  return entryOf({ id, source: 'vault', atMs: ids, subject: `transfer:${subject}`, detail, ...over });
 }
 
 type Post = ReplayOptions['post'];

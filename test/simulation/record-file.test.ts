@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CountersignError } from '../../src/errors.ts';
 import { readRecordFile } from '../../src/simulation/record-file.ts';
+import { exportedLine } from '../journal/entries.ts';
 import { type RecordItem, isPriceChange } from '../../src/journal/record.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
@@ -15,20 +16,7 @@ function fileOf(content: string): string {
 }
 
 const entry = (source: string, id: string, atMs: number, more: object = {}): string =>
-  JSON.stringify({
-    id,
-    source,
-    atMs,
-    type: 'decision',
-    subject: 'payment:1',
-    verdict: 'SUCCESS',
-    code: 'APPROVED',
-    revision: '',
-    of: '',
-    claims: [],
-    detail: {},
-    ...more,
-  });
+  exportedLine({ id, source, atMs, ...more });
 const prices = (version: number, atMs: number): string =>
   JSON.stringify({
     id: `v${version}`,

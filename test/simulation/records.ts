@@ -7,6 +7,7 @@ import type { RecordItem } from '../../src/journal/record.ts';
 import { simulate } from '../../src/simulation/simulate.ts';
 import { type SimulationStore, openSimulationStore } from '../../src/store/embedded/simulation.ts';
 import type { JournalEntry, JournalType } from '../../src/store/store.ts';
+import { entryOf } from '../journal/entries.ts';
 
 export const START_MS = Date.UTC(2026, 2, 2, 10);
 
@@ -34,19 +35,8 @@ export function createRecorder(release: Release): Recorder {
   const items: RecordItem[] = [];
   let repeats = new Set<string>();
   const add: Recorder['add'] = ({ atMs, ...entry }) => {
-    const made: JournalEntry = {
-      id: String(items.length + 1),
-      source: 'shop',
-      subject: '',
-      verdict: '',
-      code: '',
-      of: '',
-      claims: [],
-      revision: '',
-      detail: '{}',
-      ...entry,
-      atMs: START_MS + atMs,
-    };
+    const none = { subject: '', verdict: '', code: '' } as const;
+    const made = entryOf({ id: String(items.length + 1), ...none, ...entry, atMs: START_MS + atMs });
     items.push(made);
     return made;
   };

@@ -2,24 +2,12 @@ import { expect, it } from 'vitest';
 import type { RecordItem } from '../../src/journal/record.ts';
 import { inSettledOrder } from '../../src/simulation/settled-order.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
+import { entryOf } from '../journal/entries.ts';
 
-type Entry = Partial<JournalEntry> & Pick<JournalEntry, 'id' | 'source'>;
-const entry = (over: Entry): JournalEntry => ({
-  atMs: 1,
-  type: 'decision',
-  subject: '',
-  verdict: '',
-  code: '',
-  of: '',
-  claims: [],
-  revision: '',
-  detail: '{}',
-  ...over,
-});
-const approved = (id: string, source: string, over: Partial<JournalEntry> = {}) =>
-  entry({ id, source, verdict: 'SUCCESS', ...over });
-const refused = (id: string, source: string, over: Partial<JournalEntry> = {}) =>
-  entry({ id, source, verdict: 'FAILURE', ...over });
+type Given = Partial<JournalEntry>;
+const approved = (id: string, source: string, over: Given = {}) => entryOf({ id, source, ...over });
+const refused = (id: string, source: string, over: Given = {}) =>
+  entryOf({ id, source, verdict: 'FAILURE', ...over });
 
 async function orderOf(...items: readonly RecordItem[]): Promise<string> {
   const ids: string[] = [];
@@ -41,7 +29,7 @@ it('the order of one source, and that of different milliseconds, is the recorded
 it.each(['list', 'order', 'release', 'lockout', 'notice'] as const)(
   'an entry of type %s stays where it is',
   async (type) => {
-    const change = entry({ id: 'change', source: 'shop', type });
+    const change = entryOf({ id: 'change', type });
     expect(await orderOf(refused('1', 'shop'), change, refused('2', 'shop'), approved('3', 'kiosk'))).toBe(
       '1 change 3 2',
     );

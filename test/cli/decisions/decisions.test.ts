@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { decisionJson, describeDecision } from '../../../src/cli/decisions/entry.ts';
 import type { JournalEntry } from '../../../src/store/store.ts';
 import { formatAmount } from '../../../src/values/amount.ts';
+import { entryOf } from '../../journal/entries.ts';
 import { TO, type TestService, startTestService, transfer } from '../../service.ts';
 import { type Place, placeIn } from '../terminal.ts';
 
@@ -181,19 +182,7 @@ describe('decisions show', () => {
 });
 
 describe('describeDecision', () => {
-  const entry: JournalEntry = {
-    id: '17',
-    source: 'shop',
-    atMs: 0,
-    type: 'decision',
-    subject: 'payment:1',
-    verdict: 'FAILURE',
-    code: 'RULE_REFUSED',
-    revision: '',
-    of: '',
-    claims: [],
-    detail: '{}',
-  };
+  const entry = entryOf({ id: '17', verdict: 'FAILURE', code: 'RULE_REFUSED' });
 
   it('lets no text of others steer the terminal', () => {
     const hostile = 'payment:\u001b[2J\u202e\n\u2028SUCCESS';
