@@ -47,7 +47,6 @@ export const EXEC =
   'execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)';
 
 export const MAX = 2n ** 256n - 1n;
-export const MAX160 = 2n ** 160n - 1n;
 const ROUTER_ABI = `# What we use of the router.
 swap(uint256 amountIn, uint256 amountOutMin, address[] path, address to) // since v2
 batch(uint256 deadline, (address target, uint256 value, bytes data)[] calls)

@@ -1,9 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../../src/policy/compile.ts';
-import { readTestFiles } from '../../../src/policy/suite/read.ts';
-import { runTests } from '../../../src/simulation/run-tests.ts';
-import { NOON, evaluateAt, judged, release } from '../callbacks.ts';
-import { rulePage } from './pages.ts';
+import { NOON, evaluateAt, judged } from '../callbacks.ts';
 import {
   DAI,
   MAX,
@@ -283,13 +280,5 @@ describe('contract-calls', () => {
     expect(compiled.release.revision).toBe(policies.revision);
     const callback = callbackOf(at(ROUTER, multicall(swap(1n))));
     expect(evaluateAt(compiled.release, callback, NOON)).toEqual(evaluateAt(policies, callback, NOON));
-  });
-
-  it('has an example that its cases pass', () => {
-    const { example, files, cases } = rulePage('contract-calls');
-    const read = readTestFiles([{ name: 'cases.test.yaml', text: cases }]);
-    if (!read.ok) throw new Error('the cases can’t be read');
-    const { passed, failed } = runTests(release(example, files, files['assets.yaml']), read.tests);
-    expect({ passed, failed }).toEqual({ passed: 9, failed: 0 });
   });
 });
