@@ -82,15 +82,13 @@ export function createLoadMonitor({ nowMs, metrics, write }: LoadMonitorParts): 
       write('turned-away', { code, because, address });
     },
     connectionClosed(address) {
-      const [reason, recent] =
+      const [reason, recent, code, because] =
         address === undefined
-          ? (['connections', overloaded] as const)
-          : (['address-connections', throttled] as const);
+          ? (['connections', overloaded, 'OVERLOADED', CONNECTIONS_FULL] as const)
+          : (['address-connections', throttled, 'ADDRESS_CONNECTIONS', ADDRESS_FULL] as const);
       metrics.turnedAway(reason);
       recent.add();
-      if (address === undefined)
-        write('turned-away', { code: 'OVERLOADED', because: CONNECTIONS_FULL, address });
-      else write('turned-away', { code: 'ADDRESS_CONNECTIONS', because: ADDRESS_FULL, address });
+      write('turned-away', { code, because, address });
     },
     unserved({ reason, address, request, meant }) {
       metrics.unserved(reason);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type SettingPath, valueAt } from './faults.ts';
+import { type SettingPath, settingName, valueAt } from './faults.ts';
 import { type Settings, type SourceSettings, settingsSchema } from './schema.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
@@ -84,38 +84,40 @@ const checkConsole: Check = ({ console, ops }, report) => {
     report(['console'], 'lets nobody in', 'set console.passkeys or console.proxy, or delete the section');
   }
   const people = console.proxy?.people?.map((person) => person?.name) ?? [];
-  for (const [index, name] of people.entries()) {
-    const first = people.indexOf(name);
-    if (name === undefined || first === index) continue;
-    const problem = `is also the name of console.proxy.people[${first}]`;
-    report(['console', 'proxy', 'people', index, 'name'], problem, 'list each person once, with all roles');
-  }
+  const peopleFix = 'list each person once, with all roles';
+  reportRepeated(report, ['console', 'proxy', 'people'], 'name', people, peopleFix);
   const { host, origin } = console.passkeys ?? {};
   if (host === undefined) return;
   if (host !== 'localhost' && ops?.hosts?.some((each) => each?.toLowerCase() === host) === false) {
     report(['console', 'passkeys', 'host'], `is ${host}, which is not in ops.hosts`, 'add it to ops.hosts');
   }
+  const reportOrigin = (problem: string, fix: string): void =>
+    report(['console', 'passkeys', 'origin'], problem, fix);
   if (origin === undefined) {
     if (host !== 'localhost') return;
-    report(
-      ['console', 'passkeys', 'origin'],
-      'is missing',
-      'write http://localhost:9090, with the port of ops.port',
-    );
+    reportOrigin('is missing', 'write http://localhost:9090, with the port of ops.port');
   } else if (origin.startsWith('http:') && isWritten(ops, 'tls')) {
-    report(
-      ['console', 'passkeys', 'origin'],
-      `is ${origin}, but the ops port speaks TLS`,
-      'write https:// in its place, or delete ops.tls',
-    );
+    const fix = 'write https:// in its place, or delete ops.tls';
+    reportOrigin(`is ${origin}, but the ops port speaks TLS`, fix);
   } else if (new URL(origin).hostname !== host) {
-    report(
-      ['console', 'passkeys', 'origin'],
-      `is ${origin}, of another host than ${host}`,
-      `write https://${host}`,
-    );
+    reportOrigin(`is ${origin}, of another host than ${host}`, `write https://${host}`);
   }
 };
+
+/** Reports each element of a list that has the same value of a setting as an earlier one. */
+function reportRepeated(
+  report: Report,
+  list: SettingPath,
+  name: string,
+  values: readonly (string | undefined)[],
+  fix: string,
+): void {
+  for (const [index, value] of values.entries()) {
+    const first = values.indexOf(value);
+    if (value === undefined || first === index) continue;
+    report([...list, index, name], `is also the ${name} of ${settingName(list)}[${first}]`, fix);
+  }
+}
 
 const checkStore: Check = ({ store = {} }, report) => {
   const { url, tls } = store;
@@ -157,25 +159,14 @@ const checkClock: Check = ({ store }, report) => {
 };
 
 const checkNames: Check = ({ services = [], modules = [], sources }, report) => {
-  const unique = (of: string, name: string, values: readonly (string | undefined)[], fix: string): void => {
-    for (const [index, value] of values.entries()) {
-      const first = values.indexOf(value);
-      if (value === undefined || first === index) continue;
-      report([of, index, name], `is also the ${name} of ${of}[${first}]`, fix);
-    }
-  };
+  const names = sources.map(({ name }) => name);
   const appKeys = sources.map(({ appKey }) => appKey);
   const appKeyFix = 'give each appKey one source; two keys of one appKey are two entries of signatures';
-  unique(
-    'sources',
-    'name',
-    sources.map(({ name }) => name),
-    'give each source its own name',
-  );
-  unique('sources', 'appKey', appKeys, appKeyFix);
+  reportRepeated(report, ['sources'], 'name', names, 'give each source its own name');
+  reportRepeated(report, ['sources'], 'appKey', appKeys, appKeyFix);
   for (const [of, plugins] of Object.entries({ services, modules })) {
-    const names = plugins.map((plugin) => plugin?.name);
-    unique(of, 'name', names, `give each of the ${of} its own name`);
+    const own = plugins.map((plugin) => plugin?.name);
+    reportRepeated(report, [of], 'name', own, `give each of the ${of} its own name`);
   }
 };
 
@@ -353,11 +344,8 @@ const checkReconcile: Check = ({ reconcile, platform, sources }, report) => {
     if (signatures.length === 0 || canRequest) continue;
     const fix =
       'add the merchantKey that signs requests, or an md5 or rsa-envelope entry, or delete reconcile.directory';
-    report(
-      ['sources', index, 'signatures'],
-      'has no key for requests to the platform, such as the bill',
-      fix,
-    );
+    const problem = 'has no key for requests to the platform, such as the bill';
+    report(['sources', index, 'signatures'], problem, fix);
   }
 };
 

@@ -41,17 +41,18 @@ function numberOfDigits(value: unknown): unknown {
 /** `true` or `false`, with a default. */
 export function flagOr(otherwise: boolean) {
   const error = `write true or false, or delete the line for the default, ${otherwise}`;
-  return z.preprocess(
-    (value) => (value === 'true' ? true : value === 'false' ? false : value),
-    z.boolean({ error }).default(otherwise),
-  );
+  return z.preprocess(booleanOfText, z.boolean({ error }).default(otherwise));
 }
 
 /** `true` or `false`, without a default. */
 export const flag = z.preprocess(
-  (value) => (value === 'true' ? true : value === 'false' ? false : value),
+  booleanOfText,
   z.boolean({ error: 'write true or false, or delete the line' }),
 );
+
+function booleanOfText(value: unknown): unknown {
+  return value === 'true' ? true : value === 'false' ? false : value;
+}
 
 export function oneOf<const T extends readonly [string, ...string[]]>(values: T) {
   return z.enum(values, { error: `write one of ${values.join(', ')}` });
