@@ -38,8 +38,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   replay: ['journal', 'store', 'signature', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
+  act: ['reconcile', 'orders', 'release', 'store', 'policy', 'callback', 'values', 'errors'],
   reconcile: ['archive', 'journal', 'store', 'callback', 'values', 'errors'],
   console: [
+    'act',
     'journal',
     'reconcile',
     'archive',
@@ -53,7 +55,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'values',
     'errors',
   ],
-  http: ['console', 'simulation', 'orders', 'pipeline', 'store', 'policy', 'callback', 'values', 'errors'],
+  http: [
+    'act',
+    'console',
+    'simulation',
+    'orders',
+    'pipeline',
+    'store',
+    'policy',
+    'callback',
+    'values',
+    'errors',
+  ],
   start: [
     'console',
     'journal',
@@ -74,6 +87,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   cli: [
+    'act',
     'console',
     'journal',
     'openapi',

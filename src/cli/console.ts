@@ -1,4 +1,4 @@
-import { ROLES, type Role } from '../console/page.ts';
+import { ROLES, type Role } from '../act/act.ts';
 import { createInvitations } from '../console/sign-in/invitations.ts';
 import { INVITATION_MAX_MS, type Member, createPeople, newMember } from '../console/sign-in/people.ts';
 import { createSessions } from '../console/sign-in/sessions.ts';

@@ -1,74 +1,34 @@
+import { freeze, freezesText, unfreeze } from '../act/freezes.ts';
 import { usageError } from '../errors.ts';
 import { lossesIn } from '../store/freezes.ts';
-import type { Control, Freeze } from '../store/store.ts';
-import { type Call, type CommandRow, byOption } from './command.ts';
-import { columns, isoTime, printable } from './print.ts';
-import { servicesThatApplied } from './services.ts';
+import type { Freeze } from '../store/store.ts';
+import { actCommand } from './act.ts';
+import type { Call } from './command.ts';
 
-export const freeze: CommandRow = {
-  path: 'freeze',
-  summary: 'Stop all approvals on all replicas immediately.',
+export const freezeCommand = actCommand(freeze, {
   example: 'freeze "key of the gateway may have leaked"',
-  define: (command) =>
-    byOption(command.argument('<reason>', 'the reason, for the journal and for other operators')),
-  async run(session, call) {
-    const store = await session.store();
-    const [reason = ''] = call.arguments;
-    const { freeze: added, control } = await store.freeze({ reason, by: session.by });
-    const others = control.frozen.filter(({ id }) => id !== added.id);
-    session.print(
-      [
-        `Frozen as ${added.id}. Every callback is answered FAILURE until \`countersign unfreeze ` +
-          `${added.id}\`. ${inForce(control)}`,
-        ...(others.length === 0 ? [] : [`Also frozen:\n${formatFreezes(others)}`]),
-      ].join('\n'),
-      { freeze: added, ...stateOf(control), services: await servicesThatApplied(session, control) },
-    );
-    return 0;
-  },
-};
+  define: (command) => command.argument('<reason>', 'the reason, for the journal and for other operators'),
+  input: (_session, { arguments: [reason = ''] }) => ({ reason }),
+});
 
-export const unfreeze: CommandRow = {
-  path: 'unfreeze',
-  summary: 'Lift freezes. Approvals continue once no freeze is left. Exits 1 while some are left.',
+export const unfreezeCommand = actCommand(unfreeze, {
   example: 'unfreeze\nunfreeze f7 f12 --message "keys rotated"\nunfreeze --all\nunfreeze --acknowledge-loss',
   define: (command) =>
-    byOption(
-      command.argument(
+    command
+      .argument(
         '[ids...]',
         'ids that `freeze` and `doctor` print (default: the freeze of an operator, if there is only one)',
-      ),
-    )
+      )
       .option('--message <text>', 'the reason, for the journal')
       .option('--all', 'all freezes of operators')
       .option('--acknowledge-loss', 'continue after a loss of data with the data that the store still has')
       .addHelpText('after', AFTER_A_LOSS),
-  async run(session, call) {
-    const store = await session.store();
-    const { frozen } = await store.control();
-    const acknowledgeLoss = call.flag('acknowledgeLoss');
-    const ids = idsToLift(call, frozen);
-    const why = call.option('message')?.trim() ?? '';
-    const change = { by: session.by, reason: why, ids, acknowledgeLoss };
-    const { lifted, control } = await store.unfreeze(change);
-    const approving = control.frozen.length === 0;
-    const inEffect = new Set([...frozen, ...control.frozen].map(({ id }) => id));
-    const missing = call.arguments.filter((id) => !inEffect.has(id));
-    const texts = [
-      ...lifted.map(({ id, by, reason }) => `Lifted ${id} of ${printable(by)}: ${printable(reason)}`),
-      ...missing.map((id) => `There is no freeze ${id}.`),
-      approving ? approvingAgain(control, lifted) : stillFrozen(control.frozen),
-    ];
-    session.print(texts.join('\n'), {
-      approving,
-      lifted,
-      missing,
-      ...stateOf(control),
-      services: await servicesThatApplied(session, control),
-    });
-    return approving ? 0 : 1;
-  },
-};
+  input: async (session, call) => ({
+    ids: idsToLift(call, (await (await session.store()).control()).frozen),
+    acknowledgeLoss: call.flag('acknowledgeLoss'),
+    message: call.option('message')?.trim() ?? '',
+  }),
+});
 
 const AFTER_A_LOSS = `
 If Redis loses data, the services freeze the store. Only --acknowledge-loss lifts that freeze. Repeats and
@@ -105,44 +65,8 @@ function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   if (operatorFreezes.length > 1) {
     throw usageError(
       `there are ${operatorFreezes.length} freezes. Nothing was lifted. Give ids, or --all:\n` +
-        formatFreezes(operatorFreezes),
+        freezesText(operatorFreezes),
     );
   }
   return operatorFreezes.map(({ id }) => id);
-}
-
-const stateOf = ({ sequence, revision, frozen, prices }: Control): Omit<Control, 'lifted'> => ({
-  sequence,
-  revision,
-  frozen,
-  prices,
-});
-
-function approvingAgain(control: Control, lifted: readonly Freeze[]): string {
-  const loss =
-    lossesIn(lifted).length > 0
-      ? ' Data was lost. Repeats and limits begin with the data that the store still has.'
-      : '';
-  return `Approvals continue. ${inForce(control)}${loss}`;
-}
-
-function stillFrozen(frozen: readonly Freeze[]): string {
-  const loss =
-    lossesIn(frozen).length > 0
-      ? '\nData was lost. Do what the freeze says, then run `countersign unfreeze --acknowledge-loss`.'
-      : '';
-  return `Still frozen. Every callback is answered FAILURE:\n${formatFreezes(frozen)}${loss}`;
-}
-
-function formatFreezes(freezes: readonly Freeze[]): string {
-  return columns(
-    freezes.map(({ id, atMs, by, reason }) => [
-      `  ${id}`,
-      `since ${isoTime(atMs)} by ${printable(by)}: ${printable(reason)}`,
-    ]),
-  );
-}
-
-function inForce({ revision }: Control): string {
-  return revision === '' ? 'No policies are in force.' : `In force: ${revision.slice(0, 12)}.`;
 }

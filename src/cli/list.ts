@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { CountersignError, messageOf, usageError } from '../errors.ts';
+import type { z } from 'zod';
+import { perform } from '../act/act.ts';
+import { type WrittenValue, changeList, listTexts, unusedText } from '../act/lists.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import { wrongText } from '../policy/language/asset-texts.ts';
 import {
   type Asset,
@@ -10,21 +13,14 @@ import {
   readAssetAddress,
 } from '../policy/language/assets.ts';
 import { faultAt, faultOfSyntax } from '../policy/compile.ts';
+import type { Release } from '../policy/release.ts';
+import type { ListedRead } from '../policy/rules/rule.ts';
 import { type Problem, faultOfUnreadable, formatFault } from '../policy/fault.ts';
 import { linesAsWritten, listFileLine } from '../policy/language/list-file.ts';
-import {
-  type ReadValue,
-  addedText,
-  checkedName,
-  checkedValue,
-  listInForce,
-  removedTexts,
-  sourcesToFill,
-} from '../release/lists.ts';
+import { addedText, checkedName, listInForce, removedTexts, sourcesToFill } from '../release/lists.ts';
 import { releaseInForce } from '../release/stored.ts';
 import type { ListEntry, ListSummary, Store } from '../store/store.ts';
 import { hasMemos } from '../values/address.ts';
-import { toComparableEntry } from '../values/comparable.ts';
 import { quoted } from '../values/printable.ts';
 import { decodeUtf8 } from '../values/utf8.ts';
 import { jsonOf, readYaml } from '../values/yaml.ts';
@@ -115,9 +111,6 @@ function summaryJson({ source, list, entries, version, changedAtMs }: Found) {
   return { source, list, entries, version, changedAt: isoTime(changedAtMs) };
 }
 
-/** Values that one step changes. Decisions of the source wait during a step. */
-const STEP_VALUES = 10_000;
-
 export const listAdd: CommandRow = {
   path: 'list add',
   summary:
@@ -146,29 +139,28 @@ export const listAdd: CommandRow = {
       )
       .option('--create', 'make the list although no policy in force looks into it')
       .option('--message <text>', 'the reason, for the journal'),
-  run: async (session, call) => {
+  async run(session, call) {
     const asset = assetOf(session, call);
     const list = listOf(call);
     const store = await session.store();
     const release = await releaseInForce(store);
-    const { isUsed, isNamedFor, readFor } = listInForce(release, list);
+    const { isNamedFor, readFor } = listInForce(release, list);
+    const create = call.flag('create');
     const sources = await sourcesToFill(store, release, {
       list,
       sources: chosenSources(session, call),
-      create: call.flag('create'),
+      create,
     });
-    const given = sources.map((source) => ({
-      source,
-      ...addedValues(call, { asset, isNamed: isNamedFor(source) }, readFor(source)),
-    }));
-    const code = await change(session, call, given, 'add');
-    // People who add values don't expect that a list has no effect yet.
-    if (!isUsed) {
-      session.report(
-        `No rule in force uses the list ${list}. It has no effect until a policy names it (list: ${list}).`,
-      );
+    const written = writtenValues(call);
+    const changes: Change[] = [];
+    for (const source of sources) {
+      const read = addedReader(readFor(source), { asset, isNamed: isNamedFor(source) });
+      changes.push({ source, list, add: await listTexts(written, read), remove: [], create });
     }
-    return code;
+    await change(session, call, release, changes);
+    const unused = unusedText(release, list);
+    if (unused !== '') session.report(unused);
+    return 0;
   },
 };
 
@@ -185,14 +177,22 @@ export const listRemove: CommandRow = {
       .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
       .option('--message <text>', 'the reason, for the journal'),
   async run(session, call) {
-    const { list, values } = removedValues(call);
-    if (values.length === 0) {
+    const list = listOf(call);
+    const written = writtenValues(call);
+    if ((await listTexts(written, (value) => removedTexts(value))).length === 0) {
       throw usageError('there are no values to remove. Give values, or a --file with values');
     }
     const sources = await sourcesWithList(session, call, list);
-    const { readFor } = listInForce(await releaseInForce(await session.store()), list);
-    const given = sources.map((source) => ({ source, ...removedValues(call, readFor(source)) }));
-    return change(session, call, given, 'remove');
+    const release = await releaseInForce(await session.store());
+    const { readFor } = listInForce(release, list);
+    const changes: Change[] = [];
+    for (const source of sources) {
+      const read = readFor(source);
+      const remove = await listTexts(written, (value) => removedTexts(value, read));
+      changes.push({ source, list, add: [], remove, create: false });
+    }
+    await change(session, call, release, changes);
+    return 0;
   },
 };
 
@@ -213,7 +213,7 @@ async function sourcesWithList(session: Session, call: Call, list: string): Prom
 }
 
 /** A NOT_FOUND for a list that these sources don't have. */
-export function noSuchList(list: string, sources: readonly string[]): CountersignError {
+function noSuchList(list: string, sources: readonly string[]): CountersignError {
   return new CountersignError(
     'NOT_FOUND',
     `there is no list ${list} in ${sources.join(', ')}. \`countersign list show\` prints the ` +
@@ -222,73 +222,26 @@ export function noSuchList(list: string, sources: readonly string[]): Countersig
   );
 }
 
-interface SourceValues extends GivenValues {
-  readonly source: string;
-}
+type Change = Omit<z.input<typeof changeList.input>, 'message'>;
 
+/** Changes the lists of several sources, one after the other. */
 async function change(
   session: Session,
   call: Call,
-  given: readonly SourceValues[],
-  what: 'add' | 'remove',
-): Promise<0> {
+  release: Release | undefined,
+  changes: readonly Change[],
+): Promise<void> {
+  const parts = { store: await session.store(), release, progress: (line: string) => session.progress(line) };
   const message = call.option('message') ?? '';
-  const changes: Changed[] = [];
-  for (const each of given) changes.push(await changeOne(session, each, what, message));
-  const texts = changes.map(
-    ({ source, list, changed, entries, version }) =>
-      `${source}/${list}: ${changed} ${what === 'add' ? 'added' : 'removed'}, ` +
-      `${counted(entries, 'entry', 'entries')} now (version ${version})`,
-  );
+  const results: Awaited<ReturnType<(typeof changeList)['perform']>>[] = [];
+  for (const each of changes) {
+    results.push(await perform(changeList, parts, { ...each, message }, session));
+  }
   const services = await servicesThatApplied(session);
   session.print(
-    texts.join('\n'),
-    changes.map((each) => ({ ...each, services })),
+    results.map(changeList.text).join('\n'),
+    results.map((result) => ({ ...changeList.json(result), services })),
   );
-  return 0;
-}
-
-interface Changed extends Pick<ListSummary, 'list' | 'entries' | 'version'> {
-  readonly source: string;
-  /** Values that were really added or removed. */
-  readonly changed: number;
-}
-
-/** Changes a list in atomic steps of bounded size. After a failure, the same call does the rest. */
-async function changeOne(
-  session: Session,
-  { source, list, values }: SourceValues,
-  what: 'add' | 'remove',
-  message: string,
-): Promise<Changed> {
-  const store = await session.store();
-  let changed = 0;
-  let done = 0;
-  for (;;) {
-    const step = values.slice(done, done + STEP_VALUES);
-    const [add, remove] = what === 'add' ? [step, []] : [[], step];
-    const { added, removed, summary } = await store
-      .changeList({ source, list, add, remove, by: session.by, message })
-      .catch((thrown: unknown) => {
-        session.progress('');
-        throw partialChangeError(thrown, `${source}/${list}`, done, values.length);
-      });
-    changed += added + removed;
-    done += step.length;
-    if (done === values.length) {
-      session.progress('');
-      return { source, list, changed, entries: summary.entries, version: summary.version };
-    }
-    session.progress(`${source}/${list}: ${done} of ${values.length}`);
-  }
-}
-
-function partialChangeError(thrown: unknown, list: string, done: number, all: number): unknown {
-  if (!(thrown instanceof CountersignError) || done === 0) return thrown;
-  const message =
-    `${done} of ${all} values of ${list} are done, then: ${messageOf(thrown)}. Run the same command ` +
-    'again for the rest';
-  return new CountersignError(thrown.code, message, thrown.data, thrown);
 }
 
 /**
@@ -322,82 +275,27 @@ function assetOf(session: Session, call: Call): Asset | undefined {
 }
 
 /**
- * The list's name and the values of a call, from the arguments and `--file`. Values have their comparable
- * form, each once.
+ * Reads values to add. With an asset, each must begin with an address of it, and where no rule in force looks into
+ * the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID.
  */
-export interface GivenValues {
-  readonly list: string;
-  readonly values: readonly string[];
-}
-
-const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEntry(written)] });
-
-/**
- * The values to add to a list. With an asset, each must begin with an address of it, and where no rule in
- * force looks into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID,
- * naming the invalid values.
- */
-export function addedValues(
-  call: Call,
-  { asset, isNamed = false }: { readonly asset?: Asset | undefined; readonly isNamed?: boolean },
-  read: ReadValue = readAnything,
-): GivenValues {
-  const kept = eachOf(writtenValues(call), (value) => {
-    if (asset === undefined) return addedText(value, read);
+function addedReader(
+  read: (written: string) => ListedRead,
+  { asset, isNamed }: { readonly asset: Asset | undefined; readonly isNamed: boolean },
+): (value: string) => readonly string[] {
+  if (asset === undefined) return (value) => [addedText(value, read)];
+  return (value) => {
     if (!isNamed) checkRest(value, asset);
-    return addedText(value, (written) => read(withCanonicalAddress(written, asset)));
-  });
-  return givenValues(call, kept);
-}
-
-/**
- * The values to remove from a list, as they are written and in all of their spellings. Throws USAGE or
- * LIST_INVALID, naming the invalid values.
- */
-export function removedValues(call: Call, read: ReadValue = readAnything): GivenValues {
-  return givenValues(call, eachOf(writtenValues(call), (value) => removedTexts(value, read)).flat());
+    return [addedText(value, (written) => read(withCanonicalAddress(written, asset)))];
+  };
 }
 
 /** The list that a call names. Throws USAGE. */
-export function listOf(call: Call): string {
+function listOf(call: Call): string {
   const [list = ''] = call.arguments;
   return checkedName(list);
 }
 
-function givenValues(call: Call, entries: readonly string[]): GivenValues {
-  return { list: listOf(call), values: [...new Set(entries)] };
-}
-
-/** A value as it is written, trimmed. */
-interface Written {
-  readonly value: string;
-  /** The line of its file, with the colon that follows it. */
-  readonly place: string;
-}
-
-const FAULTS_SHOWN = 10;
-
-/** What is read of each value. Throws the faults of all of them as one error, each with its line. */
-function eachOf<T>(written: readonly Written[], read: (value: string) => T): readonly T[] {
-  const faults: CountersignError[] = [];
-  const found = written.flatMap(({ value, place }) => {
-    try {
-      return [read(checkedValue(value))];
-    } catch (thrown) {
-      if (!(thrown instanceof CountersignError)) throw thrown;
-      faults.push(new CountersignError(thrown.code, `${place}${thrown.message}`, thrown.data));
-      return [];
-    }
-  });
-  const [first] = faults;
-  if (first === undefined) return found;
-  if (faults.length === 1) throw first;
-  const shown = faults.slice(0, FAULTS_SHOWN).map(({ message }) => message);
-  const more = faults.length > FAULTS_SHOWN ? [`and ${faults.length - FAULTS_SHOWN} more`] : [];
-  throw new CountersignError(first.code, [...shown, ...more].join('\n'), first.data);
-}
-
-function writtenValues(call: Call): readonly Written[] {
+function writtenValues(call: Call): readonly WrittenValue[] {
   const [, ...written] = call.arguments;
   const file = call.option('file');
   const lines =

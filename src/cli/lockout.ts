@@ -1,9 +1,11 @@
+import { liftLockout, lockoutJson, lockoutText } from '../act/lockouts.ts';
 import { CountersignError, usageError } from '../errors.ts';
 import { isHeldBy } from '../release/diff-text.ts';
 import { releaseInForce } from '../release/stored.ts';
 import type { Lockout, Store } from '../store/store.ts';
-import { type CommandRow, byOption, messageOption, requiredMessage } from './command.ts';
-import { isoTime, printable, table } from './print.ts';
+import { actCommand } from './act.ts';
+import { type CommandRow, messageOption, requiredMessage } from './command.ts';
+import { table } from './print.ts';
 import { chosenSources, sourceOption } from './sources.ts';
 
 export const lockoutList: CommandRow = {
@@ -29,29 +31,22 @@ export const lockoutList: CommandRow = {
   },
 };
 
-export const lockoutLift: CommandRow = {
-  path: 'lockout lift',
-  summary: 'Lift a lock-out. Its refusals no longer count.',
+export const lockoutLift = actCommand(liftLockout, {
   example: 'lockout lift 0f1e2d3c4b5a69788796a5b4c3d2e1f0 --message "called the user"',
   define: (command) =>
-    byOption(
-      messageOption(command.argument('<id>', 'the id that `lockout list` prints')).option(
-        '--source <name>',
-        'a source of the settings (default: the only one with this lock-out)',
-      ),
+    messageOption(command.argument('<id>', 'the id that `lockout list` prints')).option(
+      '--source <name>',
+      'a source of the settings (default: the only one with this lock-out)',
     ),
-  async run(session, call) {
+  async input(session, call) {
     const [id = ''] = call.arguments;
     const message = requiredMessage(call);
     const sources = chosenSources(session, call);
-    const store = await session.store();
     const [first = ''] = sources;
-    const source = sources.length === 1 ? first : await sourceWith(id, store, sources);
-    const lifted = await store.liftLockout({ source, id, by: session.by, message });
-    session.print(`Lifted in ${lifted.source}: ${lockoutText(lifted)}`, lockoutJson(lifted));
-    return 0;
+    const source = sources.length === 1 ? first : await sourceWith(id, await session.store(), sources);
+    return { source, id, message };
   },
-};
+});
 
 /** Newest first. */
 async function lockoutsOf(store: Store, sources: readonly string[]): Promise<readonly Lockout[]> {
@@ -73,17 +68,3 @@ async function sourceWith(id: string, store: Store, sources: readonly string[]):
       )
     : usageError(`${id} is locked out in several sources. Give --source: ${names}`);
 }
-
-/** `userId 7: since …, after 3 refusals, until … (policy payments)`. */
-function lockoutText({ whose, policy, refusals, sinceMs, untilMs }: Lockout): string {
-  const until = untilMs === 0 ? 'until it is lifted' : `until ${isoTime(untilMs)}`;
-  return printable(
-    `${whose}: since ${isoTime(sinceMs)}, after ${refusals} refusals, ${until} (policy ${policy})`,
-  );
-}
-
-const lockoutJson = <T extends Lockout>({ sinceMs, untilMs, ...lockout }: T) => ({
-  ...lockout,
-  since: isoTime(sinceMs),
-  until: untilMs === 0 ? null : isoTime(untilMs),
-});

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
+import { EXPIRES, cancelOrder, expectOrder, orderText, readOutputs } from '../act/orders.ts';
 import { type Kind, KINDS, subjectOf } from '../callback/callback.ts';
 import { CountersignError, usageError } from '../errors.ts';
-import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
+import { type OrderSource, orderJson, orderSource } from '../orders/orders.ts';
 import { orderSources } from '../start/sources.ts';
-import type { Order } from '../store/store.ts';
-import { type Call, type CommandRow, byOption } from './command.ts';
-import { isoTime, printable } from './print.ts';
-import { servicesThatApplied } from './services.ts';
+import { actCommand } from './act.ts';
+import type { Call, CommandRow } from './command.ts';
 import type { Session } from './session.ts';
 
 /** The member of an order for each option. */
@@ -23,14 +22,12 @@ const MEMBERS: Readonly<Record<string, string>> = {
   contract: 'interactive_contract',
 };
 
-export const ordersExpect: CommandRow = {
-  path: 'orders expect',
-  summary: 'Announce an order. The rule `expected-order` only passes a callback that agrees with it.',
+export const ordersExpect = actCommand(expectOrder, {
   example:
     'orders expect payment 11321 --user 12345 --symbol USDT1742 --amount 100 --scheme rsa --expires 2h\n' +
     'orders expect transfer r-1 --to-address 0x52908400098527886E0F7030069857D2E4169EE7 --symbol ETH --amount 1.5',
   define: (command) =>
-    byOption(orderArguments(command))
+    orderArguments(command)
       .option('--symbol <symbol>', 'the asset; main_chain_symbol for web3')
       .option('--amount <decimal>', 'the exact amount')
       .option('--user <id>', 'userId of a payment')
@@ -45,22 +42,12 @@ export const ordersExpect: CommandRow = {
       .option('--outputs <list>', 'ADDRESS=AMOUNT,ADDRESS=AMOUNT for a withdrawal to several addresses')
       .option('--data <hex>', 'input_data of a web3 transaction')
       .option('--contract <address>', 'interactive_contract')
-      .option('--expires <when>', 'a duration from now, or a time', '24h'),
-  async run(session, call) {
-    const { kind, id, source } = namedOrder(session, call);
-    const expires = call.option('expires') ?? '24h';
-    const { outcome, order } = await announceOrder(
-      await session.store(),
-      orderSources(session.settings()),
-      { source: source.name, kind, id, members: membersOf(call), expires, by: session.by },
-      session.clock(),
-    );
-    const services = await servicesThatApplied(session);
-    const before = outcome === 'unchanged' ? ' It was already announced.' : '';
-    session.print(`${orderText(order)}.${before}`, { outcome, order: orderJson(order), services });
-    return 0;
+      .option('--expires <when>', 'a duration from now, or a time', EXPIRES),
+  input(session, call) {
+    const { source, ...order } = namedOrder(session, call);
+    return { ...order, source: source.name, members: membersOf(call), expires: call.option('expires') };
   },
-};
+});
 
 function membersOf(call: Call): Readonly<Record<string, unknown>> {
   const members: Record<string, unknown> = {};
@@ -69,14 +56,8 @@ function membersOf(call: Call): Readonly<Record<string, unknown>> {
     if (value !== undefined) members[member] = value;
   }
   const outputs = call.option('outputs');
-  if (outputs !== undefined) members['outputs'] = outputs.split(',').map(readOutput);
+  if (outputs !== undefined) members['outputs'] = readOutputs(outputs);
   return members;
-}
-
-function readOutput(written: string): { readonly to: string; readonly amount: string } {
-  const [to = '', amount = '', ...more] = written.trim().split('=');
-  if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
-  throw usageError(`--outputs ${written} is not valid. Write ADDRESS=AMOUNT, several with commas between`);
 }
 
 export const ordersShow: CommandRow = {
@@ -102,22 +83,14 @@ export const ordersShow: CommandRow = {
   },
 };
 
-export const ordersCancel: CommandRow = {
-  path: 'orders cancel',
-  summary: 'Cancel an announced order. A used order stays used.',
+export const ordersCancel = actCommand(cancelOrder, {
   example: 'orders cancel payment 11321 --source shop',
-  define: (command) => byOption(orderArguments(command)),
-  async run(session, call) {
-    const { kind, id, source } = namedOrder(session, call);
-    const store = await session.store();
-    const cancel = { source: source.name, subject: subjectOf({ kind, id }), by: session.by };
-    const { outcome, order } = await store.cancelOrder(cancel);
-    const text = outcome === 'cancelled' ? orderText(order) : `Nothing to cancel: ${orderText(order)}`;
-    const services = await servicesThatApplied(session);
-    session.print(text, { outcome, order: orderJson(order), services });
-    return outcome === 'cancelled' ? 0 : 1;
+  define: orderArguments,
+  input(session, call) {
+    const { source, ...order } = namedOrder(session, call);
+    return { ...order, source: source.name };
   },
-};
+});
 
 /** The arguments and the option that name an order: `payment 11321` and `--source`. */
 export function orderArguments(command: Command): Command {
@@ -152,18 +125,4 @@ export function namedOrder(session: Session, call: Call): NamedOrder {
       ? `no source of ${session.settingsFile} takes ${kind} callbacks. Add one`
       : `--source is missing, and several sources take ${kind} callbacks. Give one of ${names}`,
   );
-}
-
-/** An order as text, such as `shop payment:11321 is expected until …: amount 100, …`. */
-export function orderText({ source, subject, state, members, expiresAtMs, endedAtMs }: Order): string {
-  const when = {
-    expected: `is expected until ${isoTime(expiresAtMs)}`,
-    used: `was used at ${isoTime(endedAtMs)}`,
-    cancelled: `was cancelled at ${isoTime(endedAtMs)}`,
-    expired: `expired unused at ${isoTime(expiresAtMs)}`,
-  }[state];
-  const shown = Object.entries(members)
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([name, text]) => `${name} ${text === '' ? '(none)' : text}`);
-  return printable(`${source} ${subject} ${when}: ${shown.join(', ').replaceAll('\n', '; ')}`);
 }

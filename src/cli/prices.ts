@@ -1,31 +1,20 @@
-import { CountersignError, usageError } from '../errors.ts';
+import { pricesText, removePrices, setPrices } from '../act/prices.ts';
+import { usageError } from '../errors.ts';
 import { afterText, beforeText, priceChanges } from '../orders/price-changes.ts';
-import { type WrittenPrice, pricesJson, setPrices } from '../orders/prices.ts';
-import type { PriceTable } from '../policy/facts.ts';
+import { type WrittenPrice, pricesJson } from '../orders/prices.ts';
 import { formatAmount } from '../values/amount.ts';
-import { type CommandRow, byOption } from './command.ts';
+import { actCommand } from './act.ts';
+import type { CommandRow } from './command.ts';
 import { isoTime, printable, table } from './print.ts';
-import { servicesThatApplied } from './services.ts';
 
-export const pricesSet: CommandRow = {
-  path: 'prices set',
-  summary: 'Set prices of assets for the rule `value-limit`. All of them are set, or none.',
+export const pricesSet = actCommand(setPrices, {
   example: 'prices set BTC 97000 --as-of 2026-03-02T10:00:00Z\nprices set BTC=97000 ETH=3020.55',
   define: (command) =>
-    byOption(command.argument('<prices...>', 'ASSET PRICE, or any number of ASSET=PRICE')).option(
-      '--as-of <instant>',
-      'the time of the prices (default: now)',
-    ),
-  async run(session, call) {
-    const written = writtenPrices(call.arguments, call.option('asOf'));
-    const store = await session.store();
-    const nowMs = session.clock();
-    const prices = await setPrices(store, written, { by: session.by, nowMs });
-    const services = await servicesThatApplied(session);
-    session.print(pricesText(prices, nowMs), { ...pricesJson(prices), services });
-    return 0;
-  },
-};
+    command
+      .argument('<prices...>', 'ASSET PRICE, or any number of ASSET=PRICE')
+      .option('--as-of <instant>', 'the time of the prices (default: now)'),
+  input: (_session, call) => ({ prices: writtenPrices(call.arguments, call.option('asOf')) }),
+});
 
 function writtenPrices(words: readonly string[], asOf: string | undefined): readonly WrittenPrice[] {
   const [asset = '', price = ''] = words;
@@ -48,25 +37,6 @@ export const pricesShow: CommandRow = {
     return 0;
   },
 };
-
-/** One price on each line, ordered by asset. */
-export function pricesText({ prices }: PriceTable, nowMs: number): string {
-  const rows = [...prices]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([asset, { price, asOfMs }]) => [
-      asset,
-      formatAmount(price),
-      `as of ${isoTime(asOfMs)}`,
-      ageText(nowMs - asOfMs),
-    ]);
-  return table(rows, 'There are no prices. Set some with `countersign prices set`.');
-}
-
-function ageText(ageMs: number): string {
-  const minutes = Math.floor(ageMs / 60_000);
-  if (minutes < 1) return 'just now';
-  return minutes < 120 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
-}
 
 const SHOWN = 50;
 /** Changes of the table that are looked at, each of up to a thousand prices. */
@@ -105,26 +75,8 @@ export const pricesHistory: CommandRow = {
   },
 };
 
-export const pricesRemove: CommandRow = {
-  path: 'prices remove',
-  summary: 'Remove prices of assets. The rule `value-limit` then refuses these assets.',
+export const pricesRemove = actCommand(removePrices, {
   example: 'prices remove BTC ETH',
-  define: (command) => byOption(command.argument('<assets...>', 'assets with a price')),
-  async run(session, call) {
-    const store = await session.store();
-    const { prices } = await store.prices();
-    const remove = [...new Set(call.arguments)];
-    const missing = remove.filter((asset) => !prices.has(asset));
-    if (missing.length > 0) {
-      throw new CountersignError(
-        'NOT_FOUND',
-        `there is no price of ${missing.join(', ')}. \`countersign prices show\` lists the prices`,
-        { assets: missing },
-      );
-    }
-    const changed = await store.changePrices({ set: [], remove, by: session.by });
-    const services = await servicesThatApplied(session);
-    session.print(pricesText(changed, session.clock()), { ...pricesJson(changed), services });
-    return 0;
-  },
-};
+  define: (command) => command.argument('<assets...>', 'assets with a price'),
+  input: (_session, call) => ({ assets: call.arguments }),
+});

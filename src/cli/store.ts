@@ -1,9 +1,10 @@
+import { acceptClock, clockJson, clockText } from '../act/clock.ts';
 import { usageError } from '../errors.ts';
 import { storeAddress } from '../settings/store.ts';
-import { type ClockState, formatSpan } from '../store/clock-state.ts';
 import type { Copied } from '../store/embedded/backup.ts';
+import { actCommand } from './act.ts';
 import { type CommandRow, byOption } from './command.ts';
-import { columns, counted, isoTime } from './print.ts';
+import { counted, isoTime } from './print.ts';
 import type { Session } from './session.ts';
 
 export const storeBackup: CommandRow = {
@@ -80,27 +81,11 @@ export const clockShow: CommandRow = {
   },
 };
 
-export const clockAccept: CommandRow = {
-  path: 'clock accept',
-  summary: "Accept the store's clock after it jumped ahead, so that approvals continue.",
+export const clockAccept = actCommand(acceptClock, {
   example: 'clock accept',
-  define: (command) => byOption(command.addHelpText('after', CAN_NOT_BE_UNDONE)),
-  async run(session) {
-    const store = await session.store();
-    const before = await store.clock();
-    if (before.state !== 'jumped') {
-      session.print(`There is nothing to accept.\n${clockText(before)}`, clockJson(before));
-      return before.state === 'right' ? 0 : 1;
-    }
-    const after = await store.acceptClock({ by: session.by });
-    session.print(
-      `Accepted. The clock no longer stops approvals. The store's time is ${isoTime(after.nowMs)}, ` +
-        `${formatSpan(after.nowMs - before.nowMs)} later than before.`,
-      clockJson(after),
-    );
-    return after.state === 'right' ? 0 : 1;
-  },
-};
+  define: (command) => command.addHelpText('after', CAN_NOT_BE_UNDONE),
+  input: () => ({}),
+});
 
 const CAN_NOT_BE_UNDONE = `
 This can't be undone, because the store's time never runs backwards. Accept a clock only if it is right:
@@ -109,17 +94,3 @@ compare it with another one, for example with \`date --utc\`.
 If you accept a wrong clock, limits can be used once more. When the clock is corrected later, the store's
 time stands still until the clock reaches it. If the clock is wrong, correct it instead. Approvals then
 continue without this command.`;
-
-function clockText({ state, because, clockMs, nowMs }: ClockState): string {
-  const facts = columns([
-    ['clock', isoTime(clockMs)],
-    ['time', isoTime(nowMs)],
-  ]);
-  return `${facts}\n${state === 'right' ? because : `${state}: ${because}`}`;
-}
-
-const clockJson = ({ clockMs, nowMs, ...state }: ClockState) => ({
-  ...state,
-  clock: isoTime(clockMs),
-  time: isoTime(nowMs),
-});

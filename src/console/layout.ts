@@ -116,6 +116,13 @@ export const card = (heading: Renderable, ...content: readonly Renderable[]): Ht
     ${content}
   </section>`;
 
+/** The buttons of a page that asks whether to do something. `up` is where a no leads. */
+export const yesOrNo = (yes: string, no: string, up: string): Html =>
+  html`<div class="actions">
+    <button class="danger">Yes, ${yes}</button>
+    <a class="button quiet" href="${up}">No, ${no}</a>
+  </div>`;
+
 /** A link to an entry of a journal. */
 export const entryLink = (source: string, id: string, content: Renderable = `${source}/${id}`): Html =>
   html`<a href="${link`/decisions/${source}/${id}`}">${content}</a>`;

@@ -1,9 +1,7 @@
+import type { z } from 'zod';
+import { type Act, type Role, overtaken, perform } from '../act/act.ts';
 import { CountersignError } from '../errors.ts';
 import type { Html } from './html.ts';
-
-/** What a person may do. `operate` includes `read`. */
-export const ROLES = ['read', 'operate'] as const;
-export type Role = (typeof ROLES)[number];
 
 /** Somebody who has signed in. */
 export interface Person {
@@ -25,7 +23,7 @@ export interface PageRequest {
   readonly query: URLSearchParams;
 }
 
-export interface ActRequest extends PageRequest {
+export interface FormRequest extends PageRequest {
   /** The fields of the form. */
   readonly form: URLSearchParams;
 }
@@ -51,7 +49,7 @@ export interface Download {
   readonly chunks: AsyncIterable<string>;
 }
 
-/** After an act, the browser goes to `to`, a path of `link`, and shows the notice there once. */
+/** After a form, the browser goes to `to`, a path of `link`, and shows the notice there once. */
 export interface Redirect {
   readonly to: string;
   readonly notice: string;
@@ -66,32 +64,77 @@ export interface Page {
   show(request: PageRequest): Promise<View | Download>;
 }
 
-/** Something that a person does by a form: a POST to `path`, which may be that of a page. */
-export interface Act {
+/** What a person sends: a POST to `path`, which may be that of a page. */
+export interface Form {
   readonly path: string;
   readonly role: Role;
   /** Throws a CountersignError for what the person can mend: it is shown with status 422. */
-  perform(request: ActRequest): Promise<Redirect | View>;
+  submit(request: FormRequest): Promise<Redirect | View>;
 }
 
-/** The pages and acts of a file of `pages/`. */
+/** The pages and forms of a file of `pages/`. */
 export interface Pages {
   readonly pages: readonly Page[];
-  readonly acts?: readonly Act[];
+  readonly forms?: readonly Form[];
 }
 
 /** What is no fault of what a person typed. */
 const NOT_TYPED = /^(?:STORE_|BUSY$|NOT_FOUND$)/;
 
-/** Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. */
+/**
+ * Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. `mended` is a code
+ * that can be mended here, and not elsewhere.
+ */
 export async function orAgain<T>(
-  perform: () => Promise<T>,
+  submit: () => Promise<T>,
   again: (fault: string) => View | Promise<View>,
+  mended?: string,
 ): Promise<T | View> {
   try {
-    return await perform();
+    return await submit();
   } catch (thrown) {
-    if (!(thrown instanceof CountersignError) || NOT_TYPED.test(thrown.code)) throw thrown;
+    if (!(thrown instanceof CountersignError)) throw thrown;
+    if (NOT_TYPED.test(thrown.code) && thrown.code !== mended) throw thrown;
     return { ...(await again(`${thrown.message}.`)), status: 422 };
   }
+}
+
+interface FormOf<P, I extends z.ZodObject, R> {
+  readonly path: string;
+  readonly parts: P;
+  /** What the person has typed, as the act takes it. Throws a CountersignError. */
+  readonly read: (request: FormRequest) => z.input<I> | Promise<z.input<I>>;
+  /** Where the browser goes afterwards, a path of `link`. */
+  readonly to: (request: FormRequest, result: R) => string;
+  /** What the act would change, for forms that show that before they do it. */
+  readonly preview?: (request: FormRequest) => Promise<View>;
+  /** The page for a fault that the person can mend. */
+  readonly again?: (request: FormRequest, fault: string) => View | Promise<View>;
+}
+
+/** The value of the button `do` that performs an act after its preview. */
+export const DO = 'change';
+
+/** The form of an act. With a preview, only the button {@link DO} performs it, on the version that was shown. */
+export function formOf<P, I extends z.ZodObject, R>(
+  act: Act<P, I, R>,
+  { path, parts, read, to, preview, again }: FormOf<P, I, R>,
+): Form {
+  async function done(request: FormRequest): Promise<Redirect> {
+    const version = request.form.get('version') ?? '';
+    const seen = act.version && (/^\d{1,15}$/.test(version) ? Number(version) : -1);
+    const result = await perform(act, parts, await read(request), { by: authorOf(request.person), seen });
+    const late = seen === undefined ? '' : await overtaken(act, parts, result, seen);
+    return { to: to(request, result), notice: `${act.notice(result)}${late}` };
+  }
+  return {
+    path,
+    role: act.role,
+    async submit(request) {
+      const isPreview = preview !== undefined && request.form.get('do') !== DO;
+      const submit = (): Promise<Redirect | View> => (isPreview ? preview(request) : done(request));
+      if (again === undefined) return submit();
+      return orAgain(submit, (fault) => again(request, fault), isPreview ? undefined : 'NOT_FOUND');
+    },
+  };
 }

@@ -1,3 +1,4 @@
+import type { PricesParts } from '../act/prices.ts';
 import type { Pages } from './page.ts';
 import { decisionPages } from './pages/decision.ts';
 import { type DecisionsParts, decisionsPages } from './pages/decisions.ts';
@@ -7,7 +8,7 @@ import { type ListsParts, listsPages } from './pages/lists.ts';
 import { type NowParts, nowPages } from './pages/now.ts';
 import { type OrdersParts, ordersPages } from './pages/orders.ts';
 import { type PoliciesParts, policiesPages } from './pages/policies.ts';
-import { type PricesParts, pricesPages } from './pages/prices.ts';
+import { pricesPages } from './pages/prices.ts';
 import { type TryParts, tryPages } from './pages/try.ts';
 
 /** What the pages use. */
@@ -37,6 +38,6 @@ export function createPages(parts: PageParts): Required<Pages> {
   ];
   return {
     pages: all.flatMap(({ pages }) => pages),
-    acts: all.flatMap(({ acts = [] }) => acts),
+    forms: all.flatMap(({ forms = [] }) => forms),
   };
 }

@@ -7,9 +7,12 @@ import {
   Router,
 } from 'express';
 import type { z } from 'zod';
-import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
-import { releaseApproval, releaseResultJson } from '../orders/release.ts';
-import { pricesJson, setPrices } from '../orders/prices.ts';
+import { perform } from '../act/act.ts';
+import { cancelOrder, expectOrder } from '../act/orders.ts';
+import { type PricesParts, setPrices } from '../act/prices.ts';
+import { releaseApproval } from '../act/release.ts';
+import { type OrderSource, orderJson, orderSource } from '../orders/orders.ts';
+import { pricesJson } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
 import { CountersignError, type ErrorCode, type Failure, messageOf, usageError } from '../errors.ts';
 import type { Simulate } from '../simulation/simulator.ts';
@@ -22,18 +25,11 @@ import { bodyReader } from './body.ts';
 import { type Answers, type ApiRoute, type Reply, apiRoutes, expressPath, statusOf } from './routes.ts';
 
 export interface ApiParts {
-  readonly store: Pick<
-    Store,
-    | 'expectOrder'
-    | 'order'
-    | 'cancelOrder'
-    | 'subject'
-    | 'releaseApproval'
-    | 'entries'
-    | 'entry'
-    | 'prices'
-    | 'changePrices'
-  >;
+  readonly store: PricesParts['store'] &
+    Pick<
+      Store,
+      'expectOrder' | 'order' | 'cancelOrder' | 'subject' | 'releaseApproval' | 'entries' | 'entry'
+    >;
   readonly sources: readonly OrderSource[];
   /** Undefined if the settings name no token: the API is off. */
   readonly token: (() => string) | undefined;
@@ -57,7 +53,7 @@ export const requestName = ({ method, baseUrl, path }: Request): string =>
 const INVITATION = /^(\/console\/+invite\/+)[^/]+/i;
 
 /** The author that the store records for changes over the API. */
-const BY = 'api';
+const API = { by: 'api' };
 
 /** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
 export function createApi(
@@ -69,35 +65,35 @@ export function createApi(
   api.post(expressPath(apiRoutes.simulate.path), simulate);
   api.use(jsonBody());
   const serve = servingOn(api);
-  serve(apiRoutes.announceOrder, async (request, reply) => {
-    const given = readBody(apiRoutes.announceOrder, request);
-    const { outcome, order } = await announceOrder(store, sources, { ...given, by: BY }, clock());
-    reply(outcome === 'expected' ? 201 : 200, { outcome, order: orderJson(order) });
+  const parts = { store, sources, clock };
+  serve(apiRoutes.announceOrder, async ({ body }, reply) => {
+    const result = await perform(expectOrder, parts, body, API);
+    reply(result.outcome === 'expected' ? 201 : 200, expectOrder.json(result));
   });
   serve(apiRoutes.showOrder, async ({ params }, reply) => {
-    const { source, subject } = subjectFromPath(sources, params);
+    const named = orderIn(params);
+    const [source, subject] = [orderSource(sources, named.source, named.kind).name, subjectOf(named)];
     const order = await store.order(source, subject);
     if (order !== undefined) reply(200, { order: orderJson(order) });
     else throw new CountersignError('NOT_FOUND', `no order ${subject} was announced for ${source}`);
   });
   serve(apiRoutes.cancelOrder, async ({ params }, reply) => {
-    const { outcome, order } = await store.cancelOrder({ ...subjectFromPath(sources, params), by: BY });
-    reply(outcome === 'cancelled' ? 200 : 409, { outcome, order: orderJson(order) });
+    const result = await perform(cancelOrder, parts, orderIn(params), API);
+    reply(result.outcome === 'cancelled' ? 200 : 409, cancelOrder.json(result));
   });
   serve(apiRoutes.releaseApproval, async (request, reply, response) => {
     if (!releases) {
       refuse(response, 'API_OFF', 'releases over the API are off; set ops.releases in the settings');
       return;
     }
-    const given = readBody(apiRoutes.releaseApproval, request);
-    const result = await releaseApproval(store, sources, { ...given, by: BY });
-    reply(result.outcome === 'released' ? 201 : 200, releaseResultJson(given, result));
+    const result = await perform(releaseApproval, parts, request.body, API);
+    reply(result.outcome === 'released' ? 201 : 200, releaseApproval.json(result));
   });
   serve(apiRoutes.showPrices, async (_request, reply) => reply(200, pricesJson(await store.prices())));
   serve(apiRoutes.setPrices, async (request, reply) => {
     const { prices } = readBody(apiRoutes.setPrices, request);
-    const written = Object.entries(prices).map(([asset, { price, asOf }]) => ({ asset, price, asOf }));
-    reply(200, pricesJson(await setPrices(store, written, { by: BY, nowMs: clock() })));
+    const written = Object.entries(prices).map(([asset, price]) => ({ asset, ...price }));
+    reply(200, setPrices.json(await perform(setPrices, parts, { prices: written }, API)));
   });
   api.use((_request, response) => {
     refuse(
@@ -120,7 +116,7 @@ export function createSimulationApi(simulate: Simulate, onFailed: OnFailed): Rou
   api.use(jsonBody());
   servingOn(api)(apiRoutes.simulate, async (request, reply) => {
     const given = readBody(apiRoutes.simulate, request);
-    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' }, BY);
+    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' }, API.by);
     reply(200, { ...simulated, deciding, next });
   });
   api.use(answerFaults(onFailed));
@@ -146,13 +142,9 @@ function answerFaults(onFailed: OnFailed): ErrorRequestHandler {
   };
 }
 
-function subjectFromPath(
-  sources: readonly OrderSource[],
-  params: unknown,
-): { source: string; subject: string } {
+function orderIn(params: unknown) {
   const { parameters, form } = apiRoutes.showOrder;
-  const path = read(parameters, params, form);
-  return { source: orderSource(sources, path.source, path.kind).name, subject: subjectOf(path) };
+  return read(parameters, params, form);
 }
 
 function readBody<T>(route: { readonly body: z.ZodType<T>; readonly form: string }, { body }: Request): T {

@@ -3,8 +3,8 @@ import { type Assets, loadAssets } from '../console/assets.ts';
 import { fault, layout } from '../console/layout.ts';
 import { type Html, html, link, markupOf } from '../console/html.ts';
 import {
-  type Act,
   type Download,
+  type Form,
   type Page,
   type PageRequest,
   type Person,
@@ -22,7 +22,7 @@ import { type OnFailed, requestName } from './api.ts';
 
 export interface ConsoleParts {
   readonly pages: readonly Page[];
-  readonly acts: readonly Act[];
+  readonly forms: readonly Form[];
   /** The person who sends the request; undefined for somebody who has not signed in. */
   readonly identify: (request: RequestFacts) => Promise<Person | undefined>;
   /** Undefined if people are named by a proxy alone. */
@@ -78,15 +78,15 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       else await send.view(request, response, asked.person, answer);
     });
   }
-  for (const act of parts.acts) {
-    router.post(act.path, async (request, response) => {
+  for (const form of parts.forms) {
+    router.post(form.path, async (request, response) => {
       const asked = pageRequest(request, response);
       const { person } = asked;
-      if (!mayUse(person, act.role)) throw new Forbidden(person, act.role);
+      if (!mayUse(person, form.role)) throw new Forbidden(person, form.role);
       const body = await readForm(request, response);
       if (!(body instanceof Uint8Array)) throw usageError(body.because);
-      const form = new URLSearchParams(Buffer.from(body).toString('utf8'));
-      const done = await act.perform({ ...asked, form });
+      const fields = new URLSearchParams(Buffer.from(body).toString('utf8'));
+      const done = await form.submit({ ...asked, form: fields });
       if ('to' in done) redirect(request, response, done, parts);
       else await send.view(request, response, person, done);
     });

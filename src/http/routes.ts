@@ -1,4 +1,7 @@
 import { z } from 'zod';
+import { cancelOrder, expectOrder, named } from '../act/orders.ts';
+import { setPrices } from '../act/prices.ts';
+import { releaseApproval } from '../act/release.ts';
 import { KINDS } from '../callback/callback.ts';
 import { ERRORS, type ErrorCode } from '../errors.ts';
 
@@ -22,8 +25,8 @@ export interface Route<A extends Answers = Answers> {
 export interface ApiRoute<A extends Answers = Answers> extends Route<A> {
   readonly parameters?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** The parameters or the body in a few words, for errors. */
-  readonly form: string;
+  /** The parameters or the body in a few words, for errors. Absent if the route has none, or those of an act. */
+  readonly form?: string;
   readonly example?: Readonly<Record<string, unknown>>;
   /** The codes of its own refusals. {@link ERRORS} has their statuses. */
   readonly refusals: readonly ErrorCode[];
@@ -72,9 +75,7 @@ export function codesOf(status: number): readonly string[] {
 
 export const refusal = z.strictObject({ error: z.strictObject({ code: z.string(), message: z.string() }) });
 
-const source = z.string().describe('The name of a source in the settings.');
-const kind = z.enum(KINDS).describe('The kind of callback.');
-const id = z.string().describe("The callback's appOrderId or request_id.");
+const { source, kind, id } = named;
 const instant = z.string().describe('An instant in UTC, such as 2026-03-02T10:00:00.000Z.');
 
 const order = z
@@ -90,26 +91,7 @@ const order = z
   })
   .meta({ id: 'Order' });
 
-/** Amounts are text only: a JSON number may have lost digits before it arrives. */
-const orderBody = z.strictObject({
-  source,
-  kind,
-  id,
-  members: z.record(z.string(), z.unknown()).describe('The members that the callback must have.'),
-  expires: z.string().default('24h').describe('A duration from now, at most 92d, or an instant.'),
-});
 const orderPath = z.object({ source, kind, id });
-const releaseBody = z.strictObject({
-  source,
-  kind,
-  id,
-  message: z.string().describe('Why the operation failed, for the journal; at most 1000 characters.'),
-  members: z
-    .strictObject({ userId: z.string(), symbol: z.string(), amount: z.string() })
-    .partial()
-    .default({})
-    .describe('The approval is released only if it has these members.'),
-});
 const pricesBody = z.strictObject({
   prices: z.record(
     z.string(),
@@ -233,9 +215,8 @@ export const apiRoutes = {
     id: 'orders.announce',
     method: 'post',
     path: '/orders',
-    summary: 'Announce an order.',
-    body: orderBody,
-    form: '{ source, kind, id, members, expires }, all of them texts',
+    summary: expectOrder.summary,
+    body: expectOrder.input,
     example: {
       source: 'shop',
       kind: 'payment',
@@ -263,7 +244,7 @@ export const apiRoutes = {
     id: 'orders.cancel',
     method: 'delete',
     path: ORDER_PATH,
-    summary: 'Cancel an order.',
+    summary: cancelOrder.summary,
     parameters: orderPath,
     form: ORDER_FORM,
     answers: {
@@ -276,9 +257,8 @@ export const apiRoutes = {
     id: 'approvals.release',
     method: 'post',
     path: '/releases',
-    summary: 'Release the approval of an operation that failed.',
-    body: releaseBody,
-    form: '{ source, kind, id, message, members }, all of them texts',
+    summary: releaseApproval.summary,
+    body: releaseApproval.input,
     example: {
       source: 'shop',
       kind: 'payment',
@@ -312,7 +292,6 @@ export const apiRoutes = {
     method: 'get',
     path: '/prices',
     summary: 'Show the prices.',
-    form: '/api/prices',
     answers: { 200: prices.describe('All prices.') },
     refusals: [],
   },
@@ -320,7 +299,7 @@ export const apiRoutes = {
     id: 'prices.set',
     method: 'put',
     path: '/prices',
-    summary: 'Set the given prices: all of them or none.',
+    summary: setPrices.summary,
     body: pricesBody,
     form: '{ prices: { BTC: { price, asOf } } }, all of them texts',
     example: {

@@ -1,6 +1,6 @@
 import { CountersignError } from '../errors.ts';
 import { PRICE_AHEAD_MAX_MS, type PriceTable } from '../policy/facts.ts';
-import type { PriceChange, Store } from '../store/store.ts';
+import type { PriceChange } from '../store/store.ts';
 import { formatAmount, parseAmount } from '../values/amount.ts';
 import { INSTANT_FORM, readInstant } from '../values/clock.ts';
 
@@ -9,19 +9,10 @@ export interface WrittenPrice {
   readonly asset: string;
   readonly price: string;
   /** The default is now. */
-  readonly asOf: string | undefined;
+  readonly asOf?: string | undefined;
 }
 
 const ASSET = /^[\x21-\x7e]{1,64}$/;
-
-/** Sets all prices, or none. Throws PRICE_INVALID with all faults. */
-export async function setPrices(
-  store: Pick<Store, 'changePrices'>,
-  written: readonly WrittenPrice[],
-  { by, nowMs }: { readonly by: string; readonly nowMs: number },
-): Promise<PriceTable> {
-  return store.changePrices({ set: readPrices(written, nowMs), remove: [], by });
-}
 
 /** The prices as they would be set. Throws PRICE_INVALID with all faults. */
 export function readPrices(written: readonly WrittenPrice[], nowMs: number): PriceChange['set'] {

@@ -36,7 +36,7 @@ export interface ReleaseResult {
   readonly given: Pick<ReleaseDetail, 'amounts' | 'kept'>;
 }
 
-type ReleasingStore = Pick<Store, 'subject' | 'releaseApproval' | 'entries' | 'entry'>;
+export type ReleasingStore = Pick<Store, 'subject' | 'releaseApproval' | 'entries' | 'entry'>;
 
 /** The most entries about a subject that are read. */
 const ENTRIES_MAX = 1000;

@@ -167,7 +167,10 @@ export function unmatchedText({ source, list, count, first }: UnmatchedValues): 
 
 // ---- the values ----
 
-export type ReadValue = (written: string) => ListedRead;
+type ReadValue = (written: string) => ListedRead;
+
+/** Where no rule in force looks into the list. */
+const readAnything: ReadValue = (written) => ({ ok: true, texts: [toComparableEntry(written)] });
 
 /** Enough for an address, a symbol and a memo of the greatest length in a callback. */
 const VALUE_MAX = 1024;
@@ -198,7 +201,7 @@ export function checkedValue(value: string): string {
 }
 
 /** The text that a list keeps for a value that is added. Throws LIST_INVALID if no member could match it. */
-export function addedText(value: string, read: ReadValue): string {
+export function addedText(value: string, read = readAnything): string {
   if (value.includes('  '))
     throw invalidValue(value, 'has two spaces in a row. Write one space between its parts');
   const reason = unsafeTextReason(toComparableEntry(value));
@@ -213,7 +216,7 @@ export function addedText(value: string, read: ReadValue): string {
  * All texts that a list may keep for a value: as it is written, which is what was added before a policy named the
  * list, and its spellings.
  */
-export function removedTexts(value: string, read: ReadValue): readonly string[] {
+export function removedTexts(value: string, read = readAnything): readonly string[] {
   const found = read(value);
   return [toComparableEntry(value), ...(found.ok ? found.texts : [])];
 }

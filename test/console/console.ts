@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { startConsole } from '../../src/start/console.ts';
-import type { Role } from '../../src/console/page.ts';
+import type { Role } from '../../src/act/act.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { systemClock } from '../../src/values/clock.ts';

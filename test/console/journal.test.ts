@@ -113,8 +113,8 @@ describe.each(['embedded', 'redis'] as const)('the journal and the reconciliatio
       { run: '1', item: '1', message: 'x'.repeat(4096) },
       'The reason has 4096 characters. Write at most 1000',
     ],
-    [{ run: '', item: '1', message: 'x' }, 'The number of the run is missing'],
-    [{ run: '1', item: HOSTILE, message: 'x' }, 'The number of the item is missing'],
+    [{ run: '', item: '1', message: 'x' }, 'is not the number of a run'],
+    [{ run: '1', item: HOSTILE, message: 'x' }, 'is not the number of an item'],
     [{ run: '1', item: '99', message: 'x' }, 'is not an exception'],
     [{ run: '9', item: '1', message: 'x' }, 'has no run 9'],
   ])('closes nothing with %j', async (fields, because) => {

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Role } from '../../src/console/page.ts';
+import type { Role } from '../../src/act/act.ts';
 import { createPages } from '../../src/console/pages.ts';
 import { createConsole } from '../../src/http/console.ts';
 import { type TestConsole, startTestConsole } from './console.ts';
 
-/** All acts, and the role that each needs. A new act is added here. */
-const ACTS: Readonly<Record<string, Role>> = {
+/** All forms, and the role that each needs. A new form is added here. */
+const FORMS: Readonly<Record<string, Role>> = {
   '/freeze': 'operate',
   '/unfreeze': 'operate',
   '/limits/lift': 'operate',
@@ -25,7 +25,7 @@ const ACTS: Readonly<Record<string, Role>> = {
 /** What somebody sends who has not signed in. */
 const SIGN_IN = ['/sign-in/options', '/sign-in', '/invite/:token/options', '/invite/:token', '/sign-out'];
 
-const { pages, acts } = createPages({} as never);
+const { pages, forms } = createPages({} as never);
 const VISITORS: readonly (readonly Role[] | undefined)[] = [
   undefined,
   [],
@@ -34,15 +34,15 @@ const VISITORS: readonly (readonly Role[] | undefined)[] = [
   ['read', 'operate'],
 ];
 const cases = VISITORS.flatMap((roles) => [
-  ...acts.map(({ path }) => ({ method: 'POST', path, role: ACTS[path] ?? 'none', roles })),
+  ...forms.map(({ path }) => ({ method: 'POST', path, role: FORMS[path] ?? 'none', roles })),
   ...pages.map(({ path }) => ({ method: 'GET', path, role: 'read', roles })),
 ]).map((each) => ({ ...each, by: each.roles === undefined ? 'nobody' : `[${each.roles.join(', ')}]` }));
 
-it('the routes that change something are the acts of the pages and those of signing in', () => {
-  expect(Object.fromEntries(acts.map(({ path, role }) => [path, role]))).toEqual(ACTS);
-  expect(acts).toHaveLength(Object.keys(ACTS).length);
+it('the routes that change something are the forms of the pages and those of signing in', () => {
+  expect(Object.fromEntries(forms.map(({ path, role }) => [path, role]))).toEqual(FORMS);
+  expect(forms).toHaveLength(Object.keys(FORMS).length);
   const { stack } = createConsole(
-    { pages, acts, passkeys: {} as never, identify: {} as never, frozen: {} as never },
+    { pages, forms, passkeys: {} as never, identify: {} as never, frozen: {} as never },
     () => undefined,
   );
   type Layer = (typeof stack)[number];
@@ -51,7 +51,7 @@ it('the routes that change something are the acts of the pages and those of sign
       ? ((handle as { readonly stack?: readonly Layer[] }).stack ?? []).flatMap(routesOf)
       : route.stack.filter(({ method }) => method !== 'get').map(({ method }) => `${method} ${route.path}`);
   expect(stack.flatMap(routesOf).sort()).toEqual(
-    [...SIGN_IN, ...Object.keys(ACTS)].map((path) => `post ${path}`).sort(),
+    [...SIGN_IN, ...Object.keys(FORMS)].map((path) => `post ${path}`).sort(),
   );
 });
 

@@ -269,7 +269,7 @@ it('the log has no token of an invitation whose page failed', async () => {
   const broken = (): Promise<never> => Promise.reject(new Error('broken'));
   const parts = {
     pages: [],
-    acts: [],
+    forms: [],
     identify: broken,
     frozen: broken,
     passkeys: {

@@ -59,7 +59,7 @@ describe('the ops port', () => {
   const orders = { expectOrder: never, order: never, cancelOrder: never };
   const approvals = { subject: never, releaseApproval: never, entries: never, entry: never };
   const api: ApiParts = {
-    store: { ...orders, ...approvals, prices: never, changePrices: never },
+    store: { ...orders, ...approvals, prices: never, priceHistory: never, changePrices: never },
     sources: [],
     token: undefined,
     releases: true,

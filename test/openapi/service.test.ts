@@ -333,7 +333,7 @@ describe('the ops port in trouble', () => {
     const orders = { expectOrder: fail, order: fail, cancelOrder: fail };
     const approvals = { subject: fail, releaseApproval: fail, entries: fail, entry: fail };
     const api: ApiParts = {
-      store: { ...orders, ...approvals, prices: fail, changePrices: fail },
+      store: { ...orders, ...approvals, prices: fail, priceHistory: fail, changePrices: fail },
       sources: [{ name: 'shop', kinds: ['payment'] as Kind[], schemes: ['rsa'] }],
       token: () => TOKEN,
       releases: true,

@@ -77,8 +77,8 @@ describe('closing an exception', () => {
   it.each<[RegExp, number, readonly [string, string, ...string[]]]>([
     [/has no run 9\. Its runs: 1/, 1, ['9', '1']],
     [/item 7 of run 1 is not an exception\. Its open exceptions: 1/, 1, ['1', '7']],
-    [/x is not the number of a run/, 2, ['x', '1']],
-    [/0 is not the number of a item/, 2, ['1', '0']],
+    [/"x" is not the number of a run/, 2, ['x', '1']],
+    [/"0" is not the number of an item/, 2, ['1', '0']],
     [/--message is missing or empty/, 2, ['1', '1', '--message', ' ']],
   ])('says %s', async (message, code, [run, item, ...argv]) => {
     const world = await createWorld();

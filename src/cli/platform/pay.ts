@@ -1,19 +1,20 @@
 import type { Command } from 'commander';
+import { perform } from '../../act/act.ts';
+import { EXPIRES, cancelOrder, expectOrder } from '../../act/orders.ts';
 import { subjectOf } from '../../callback/callback.ts';
-import { orderSources } from '../../start/sources.ts';
 import { messageOf } from '../../errors.ts';
 import { START } from '../../journal/cursor.ts';
 import { searchJournal } from '../../journal/search.ts';
-import { announceOrder } from '../../orders/orders.ts';
 import { objectText, parametersOf } from '../../../packages/platform/commands/commands.ts';
 import { type Platform, PlatformError, createPlatform } from '../../../packages/platform/index.ts';
 import { checkParameters, pay } from '../../../packages/platform/specification.ts';
+import { actParts } from '../act.ts';
 import { type Call, type ExitCode, byOption } from '../command.ts';
 import type { Session } from '../session.ts';
 import { openConnection } from './connection.ts';
 
 export function payOptions(command: Command): void {
-  byOption(command).option('--expires <when>', 'until when the confirmation is expected', '24h');
+  byOption(command).option('--expires <when>', 'until when the confirmation is expected', EXPIRES);
 }
 
 /**
@@ -32,24 +33,19 @@ export async function announceAndPay(session: Session, call: Call): Promise<Exit
     orderAmount: text('orderAmount'),
     payCoinSymbol: text('payCoinSymbol'),
   };
-  const { outcome } = await announceOrder(
-    await session.store(),
-    orderSources(session.settings()),
-    {
-      source,
-      kind: 'payment',
-      id: payment.appOrderId,
-      members: {
-        userId: payment.userId,
-        symbol: payment.payCoinSymbol,
-        amount: payment.orderAmount,
-        scheme: config.credentials.scheme,
-      },
-      expires: call.option('expires') ?? '24h',
-      by: session.by,
+  const order = {
+    source,
+    kind: 'payment' as const,
+    id: payment.appOrderId,
+    members: {
+      userId: payment.userId,
+      symbol: payment.payCoinSymbol,
+      amount: payment.orderAmount,
+      scheme: config.credentials.scheme,
     },
-    session.clock(),
-  );
+    expires: call.option('expires'),
+  };
+  const { outcome } = await perform(expectOrder, await actParts(session), order, session);
   try {
     const data = await platform.payments.create(payment);
     const { userId, appOrderId, orderAmount, payCoinSymbol } = payment;
@@ -123,9 +119,8 @@ async function withdraw(
 ): Promise<string> {
   const id = payment.appOrderId;
   try {
-    const store = await session.store();
-    const subject = subjectOf({ kind: 'payment', id });
-    const { outcome, order } = await store.cancelOrder({ source, subject, by: session.by });
+    const named = { source, kind: 'payment' as const, id };
+    const { outcome, order } = await perform(cancelOrder, await actParts(session), named, session);
     return outcome !== 'cancelled' && order.state === 'used'
       ? `The order was confirmed with SUCCESS before, so it may be debited. ${await lookUp(platform, payment)} ` +
           `Once it has failed for good, \`countersign decisions release payment ${id} --source ${source}\` gives ` +

@@ -1,3 +1,5 @@
+import { perform } from '../../act/act.ts';
+import { pushPolicies, rollBackPolicies } from '../../act/policies.ts';
 import { usageError } from '../../errors.ts';
 import type { Release } from '../../policy/release.ts';
 import { sizeOf, sizeText } from '../../release/check.ts';
@@ -5,7 +7,7 @@ import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.t
 import { readPolicyDirectory } from '../../release/files.ts';
 import { type UnmatchedValues, unmatchedText } from '../../release/lists.ts';
 import { type Origin, noteOrigin, originOf, staleConflict, staleFiles } from '../../release/origin.ts';
-import { conflict, pushRelease, rollback, shortRevision } from '../../release/push.ts';
+import { conflict, shortRevision } from '../../release/push.ts';
 import { keptFiles } from '../../release/sources.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { readTests } from '../../simulation/test-files.ts';
@@ -26,10 +28,8 @@ const NO_REASON = 'no reason given';
 const NAMES_SHOWN = 5;
 
 export const policyPush: CommandRow = {
-  path: 'policy push',
-  summary:
-    'Run the tests of policy files, and put the files in force on every replica. If that may loosen the ' +
-    'policies, it takes a reason or --yes, or asks.',
+  path: pushPolicies.name,
+  summary: pushPolicies.summary,
   example:
     'policy push --message "limit raised, see RISK-12"\n' +
     'policy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\n' +
@@ -95,23 +95,24 @@ export const policyPush: CommandRow = {
       session.print('Nothing was pushed.', { pushed: false, ...facts, diff, warnings });
       return 1;
     }
-    const { sequence } = await pushRelease(store, {
-      release,
+    const given = {
+      revision: release.revision,
+      document: release.document,
       files: await keptFiles(directory, release.document),
       expected,
-      by: session.by,
       message: `${message ?? NO_REASON}${skipped ? SKIPPED : ''}`,
-    });
+    };
+    const { control } = await perform(pushPolicies, { store }, given, session);
     await noteOrigin(origin, release.revision);
     session.print(
       `${shown}\nIn force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}.`,
       {
         pushed: true,
         ...facts,
-        sequence,
+        sequence: control.sequence,
         diff,
         warnings,
-        services: await servicesThatApplied(session, { sequence }),
+        services: await servicesThatApplied(session, control),
       },
     );
     reportFreezes(session, frozen);
@@ -209,8 +210,8 @@ function expectedOf(call: Call, inForce: string): string {
 }
 
 export const policyRollback: CommandRow = {
-  path: 'policy rollback',
-  summary: 'Put an earlier revision in force again, and show what that changed.',
+  path: rollBackPolicies.name,
+  summary: rollBackPolicies.summary,
   example:
     'policy rollback previous --message "the new limit refuses too much"\n' +
     'policy rollback 3f9a1c04d2b7 --message "as before the trial"',
@@ -224,22 +225,18 @@ export const policyRollback: CommandRow = {
     const message = requiredMessage(call);
     const [revision = ''] = call.arguments;
     const store = await session.store();
-    const { control, before, release } = await rollback(store, { revision, by: session.by, message });
+    const result = await perform(rollBackPolicies, { store }, { revision, message }, session);
+    const { control, before, release } = result;
     for (const list of await unmatchedInStore(session.settings(), store, release)) {
       session.report(`Warning: ${unmatchedText(list)}.`);
     }
     const sources = sourceNames(session);
     const diff = await diffFrom(store, { before, release, sources });
-    session.print(
-      `${diffOrReason(diff)}\nIn force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`,
-      {
-        before,
-        revision: control.revision,
-        sequence: control.sequence,
-        diff,
-        services: await servicesThatApplied(session, control),
-      },
-    );
+    session.print(`${diffOrReason(diff)}\n${rollBackPolicies.text(result)}`, {
+      ...rollBackPolicies.json(result),
+      diff,
+      services: await servicesThatApplied(session, control),
+    });
     return 0;
   },
 };

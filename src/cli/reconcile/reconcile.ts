@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
+import { closeException, readNumber } from '../../act/exceptions.ts';
 import { createPlatform } from '../../../packages/platform/index.ts';
 import { usageError } from '../../errors.ts';
 import { openBillFile } from '../../reconcile/bill-file.ts';
 import type { Bill } from '../../reconcile/bill.ts';
-import { closeException } from '../../reconcile/close.ts';
 import { type Day, readDay } from '../../reconcile/day.ts';
 import { type Entries, fileEntries, storeEntries } from '../../reconcile/entries.ts';
 import { readRecords } from '../../reconcile/records.ts';
 import { type RunParts, runDay, runNextDay } from '../../reconcile/run.ts';
 import { type State, stateOf } from '../../reconcile/state.ts';
+import { actCommand } from '../act.ts';
 import {
   type Call,
   type CommandRow,
@@ -282,36 +283,20 @@ const stateJson = ({ days, last, next, open, classes }: State, limit: number) =>
   exceptions: open.slice(0, limit),
 });
 
-export const reconcileClose: CommandRow = {
-  path: 'reconcile close',
-  summary: 'Close an exception of a reconciliation with a note, which the journal keeps.',
+export const reconcileClose = actCommand(closeException, {
   example:
     'reconcile close 3 17 --directory /var/lib/countersign/reconciliation --message "refunded, ticket 4711"',
   define: (command) =>
-    directoryOption(messageOption(byOption(command)))
+    directoryOption(messageOption(command))
       .argument('<run>', 'the number of the run')
       .argument('<item>', 'the number of its item'),
-  async run(session, call) {
-    const directory = directoryOf(session, call);
-    const message = requiredMessage(call);
-    const [run, item] = [numberOf('run', call.arguments[0]), numberOf('item', call.arguments[1])];
-    const { by, clock } = session;
-    const store = await session.store();
-    const { closing, open } = await closeException({ directory, run, item, message, by, clock, store });
-    const { at: _at, record: _record, previous: _previous, ...json } = closing;
-    session.print(
-      `Closed ${run}/${item} (${closing.class} ${closing.source}/${closing.id}) as entry ${closing.entry}. ` +
-        `${counted(open, 'exception')} left open in run ${run}.`,
-      { ...json, open },
-    );
-    return 0;
-  },
-};
-
-function numberOf(what: string, text = ''): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw usageError(`${text} is not the number of a ${what}. Write ${what} and item as in 3 17`);
-}
+  input: (session, call) => ({
+    directory: directoryOf(session, call),
+    message: requiredMessage(call),
+    run: readNumber('a run', call.arguments[0]),
+    item: readNumber('an item', call.arguments[1]),
+  }),
+});
 
 export const directoryOption = (command: Command): Command =>
   command.option(

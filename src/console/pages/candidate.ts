@@ -1,5 +1,7 @@
+import { perform } from '../../act/act.ts';
+import { pushPolicies } from '../../act/policies.ts';
 import { CountersignError, usageError } from '../../errors.ts';
-import { pushRelease, shortRevision } from '../../release/push.ts';
+import { shortRevision } from '../../release/push.ts';
 import { filesOfRevision, keptText } from '../../release/sources.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Store } from '../../store/store.ts';
@@ -17,7 +19,7 @@ import { hiddenFields } from '../fields.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { card, entryLink, facts, fault, instant, nothing } from '../layout.ts';
 import {
-  type ActRequest,
+  type FormRequest,
   type Pages,
   type Person,
   type Redirect,
@@ -59,15 +61,15 @@ export function candidatePages(parts: CandidateParts): Pages {
       },
       { path: '/policies/backtest', show: async ({ person }) => backtestView(checks.backtest(), person) },
     ],
-    acts: [
-      { path: '/policies/candidate', role: 'read', perform: (request) => checkFiles(parts, request) },
-      { path: '/policies/backtest', role: 'operate', perform: (request) => startBacktest(parts, request) },
+    forms: [
+      { path: '/policies/candidate', role: 'read', submit: (request) => checkFiles(parts, request) },
+      { path: '/policies/backtest', role: 'operate', submit: (request) => startBacktest(parts, request) },
       {
         path: '/policies/backtest/cancel',
         role: 'operate',
-        perform: async ({ person }) => cancelBacktest(checks, person),
+        submit: async ({ person }) => cancelBacktest(checks, person),
       },
-      { path: '/policies/push', role: 'operate', perform: (request) => push(parts, request) },
+      { path: '/policies/push', role: 'operate', submit: (request) => push(parts, request) },
     ],
   };
 }
@@ -305,9 +307,9 @@ function pushCard(
   );
 }
 
-// ---- acts ----
+// ---- forms ----
 
-async function checkFiles(parts: CandidateParts, { form, person }: ActRequest): Promise<View> {
+async function checkFiles(parts: CandidateParts, { form, person }: FormRequest): Promise<View> {
   const files = filesOf(form);
   if (form.get('do') === 'add') {
     return candidateView(parts, { person, files, more: files.length < FILES_MAX });
@@ -339,7 +341,7 @@ async function check(
   return { checked, expected, frozen: frozen.map(freezeText) };
 }
 
-async function startBacktest(parts: CandidateParts, { form, person }: ActRequest): Promise<Redirect | View> {
+async function startBacktest(parts: CandidateParts, { form, person }: FormRequest): Promise<Redirect | View> {
   const files = filesOf(form);
   const days = (form.get('days') ?? String(DAYS.usual)).trim();
   const typed = { message: form.get('message') ?? '', days };
@@ -367,7 +369,7 @@ function cancelBacktest(checks: CandidateChecks, person: Person): Redirect {
 }
 
 /** Pushes what was shown: the files must have the revision that was checked, against the same in force. */
-async function push(parts: CandidateParts, { form, person }: ActRequest): Promise<Redirect | View> {
+async function push(parts: CandidateParts, { form, person }: FormRequest): Promise<Redirect | View> {
   if (!parts.mayPush) {
     throw usageError('Policies are not pushed here. Set console.push, or run countersign policy push');
   }
@@ -401,22 +403,15 @@ async function push(parts: CandidateParts, { form, person }: ActRequest): Promis
     return show('Lists in the store have values that no callback can match. Correct them first.', 422);
   }
   try {
-    await pushRelease(parts.store, {
-      release: checked,
-      files: keptText(files),
-      expected,
-      by: authorOf(person),
-      message,
-    });
+    const { revision, document } = checked;
+    const given = { revision, document, files: keptText(files), expected, message };
+    const pushed = await perform(pushPolicies, parts, given, { by: authorOf(person) });
+    const tested = files.some(isTestFile) ? '' : ' It has no tests.';
+    return { to: link`/policies`, notice: `${pushPolicies.notice(pushed)}${tested}` };
   } catch (thrown) {
     if (!(thrown instanceof CountersignError && thrown.code === 'POLICY_CONFLICT')) throw thrown;
     return refuse(overtaken(String(thrown.data['inForce'])), 409);
   }
-  const tested = files.some(isTestFile) ? '' : ' It has no tests.';
-  return {
-    to: link`/policies`,
-    notice: `In force: ${shortRevision(expected)} → ${shortRevision(checked.revision)}.${tested}`,
-  };
 }
 
 const overtaken = (inForce: string): string =>

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { closeException, readNumber } from '../../act/exceptions.ts';
 import { type ArchiveState, archiveState } from '../../archive/records.ts';
-import { CountersignError, usageError } from '../../errors.ts';
+import { CountersignError } from '../../errors.ts';
 import { CLASSES } from '../../reconcile/classes.ts';
-import { closeException } from '../../reconcile/close.ts';
 import { runName } from '../../reconcile/records.ts';
 import type { Store } from '../../store/store.ts';
 import { counted } from '../../values/text.ts';
@@ -13,14 +13,12 @@ import { type Html, html, link } from '../html.ts';
 import { hiddenFields, reasonField, reasonIn } from '../fields.ts';
 import { card, entryLink, facts, instant, nothing, pageIn, pager, table } from '../layout.ts';
 import {
-  type ActRequest,
   type Download,
   type PageRequest,
   type Pages,
   type Person,
-  type Redirect,
   type View,
-  authorOf,
+  formOf,
   mayUse,
 } from '../page.ts';
 import type { Reconciled, ReconciledDays, ReconciledItem, ReconciledRun } from '../reconciled.ts';
@@ -56,7 +54,19 @@ export function journalPages(parts: JournalParts): Pages {
         show: (request) => fileOf(directoryIn(parts), runWith(request), 'json'),
       },
     ],
-    acts: [{ path: '/journal/close', role: 'operate', perform: (request) => close(parts, request) }],
+    forms: [
+      formOf(closeException, {
+        path: '/journal/close',
+        parts,
+        read: ({ form }) => ({
+          directory: directoryIn(parts),
+          message: reasonIn(form, 'message', 'the exception is closed'),
+          run: readNumber('a run', form.get('run') ?? ''),
+          item: readNumber('an item', form.get('item') ?? ''),
+        }),
+        to: (_request, { closing }) => link`/journal/runs/${closing.run}`,
+      }),
+    ],
   };
 }
 
@@ -293,25 +303,6 @@ const closeForm = (run: number, item: number): Html =>
       <div class="actions"><button>Close ${run}/${item}</button></div>
     </form>
   </details>`;
-
-async function close(parts: JournalParts, { form, person }: ActRequest): Promise<Redirect> {
-  const { store, clock } = parts;
-  const directory = directoryIn(parts);
-  const message = reasonIn(form, 'message', 'the exception is closed');
-  const [run, item] = [numberOf(form, 'run'), numberOf(form, 'item')];
-  const by = authorOf(person);
-  const { closing, open } = await closeException({ directory, run, item, message, by, clock, store });
-  return {
-    to: link`/journal/runs/${run}`,
-    notice: `Closed ${run}/${item} as entry ${closing.entry}. ${counted(open, 'exception')} left open.`,
-  };
-}
-
-function numberOf(form: URLSearchParams, name: string): number {
-  const written = form.get(name) ?? '';
-  if (/^[1-9]\d{0,8}$/.test(written)) return Number(written);
-  throw usageError(`The number of the ${name} is missing. Use the form of a run`);
-}
 
 // ---- files ----
 

@@ -1,3 +1,4 @@
+import { liftLockout } from '../../act/lockouts.ts';
 import { START } from '../../journal/cursor.ts';
 import { releaseInForce } from '../../release/stored.ts';
 import {
@@ -15,16 +16,7 @@ import { counted } from '../../values/text.ts';
 import { choiceField, hiddenFields, oneOf, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, link } from '../html.ts';
 import { card, instant, nothing, numbers, table } from '../layout.ts';
-import {
-  type ActRequest,
-  type PageRequest,
-  type Pages,
-  type Person,
-  type Redirect,
-  type View,
-  authorOf,
-  mayUse,
-} from '../page.ts';
+import { type PageRequest, type Pages, type Person, type View, formOf, mayUse } from '../page.ts';
 import { continued, endOf, searchFrom, stepIn } from '../search.ts';
 
 export interface LimitsPageParts {
@@ -56,8 +48,17 @@ const SEARCHED = { most: 20_000, least: 500, ms: 200 };
 export function limitsPages(parts: LimitsPageParts): Pages {
   return {
     pages: [{ path: '/limits', navigation: 'Limits', show: (request) => show(parts, request) }],
-    acts: [
-      { path: '/limits/lift', role: 'operate', perform: (request) => liftLockout(parts.store, request) },
+    forms: [
+      formOf(liftLockout, {
+        path: '/limits/lift',
+        parts,
+        read: ({ form }) => ({
+          source: form.get('source') ?? '',
+          id: form.get('id') ?? '',
+          message: reasonIn(form, 'message', 'the lock-out is lifted'),
+        }),
+        to: () => link`/limits`,
+      }),
     ],
   };
 }
@@ -261,14 +262,3 @@ const liftForm = ({ source, id, whose }: Lockout): Html =>
     />
     <button class="quiet">Lift</button>
   </form>`;
-
-async function liftLockout(store: LimitsPageParts['store'], { form, person }: ActRequest): Promise<Redirect> {
-  const message = reasonIn(form, 'message', 'the lock-out is lifted');
-  const lifted = await store.liftLockout({
-    source: form.get('source') ?? '',
-    id: form.get('id') ?? '',
-    by: authorOf(person),
-    message,
-  });
-  return { to: link`/limits`, notice: `Lifted the lock-out of ${lifted.whose} in ${lifted.source}.` };
-}

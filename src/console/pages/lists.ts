@@ -1,31 +1,24 @@
-import { setImmediate as breathe } from 'node:timers/promises';
-import { CountersignError, messageOf } from '../../errors.ts';
-import { entriesAsWritten } from '../../policy/language/list-file.ts';
+import { type WrittenValue, changeList, listTexts } from '../../act/lists.ts';
+import { CountersignError } from '../../errors.ts';
+import { linesAsWritten } from '../../policy/language/list-file.ts';
 import type { Release } from '../../policy/release.ts';
-import {
-  addedText,
-  checkedName,
-  checkedValue,
-  listInForce,
-  removedTexts,
-  sourcesToFill,
-} from '../../release/lists.ts';
+import { addedText, checkedName, listInForce, removedTexts } from '../../release/lists.ts';
 import type { ListEntry, ListSummary, Store } from '../../store/store.ts';
 import { toComparable } from '../../values/comparable.ts';
-import { countLines, counted } from '../../values/text.ts';
+import { countLines } from '../../values/text.ts';
 import { hiddenFields, oneOf, reasonField, reasonIn, textField, written } from '../fields.ts';
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, fault, instant, nothing, table } from '../layout.ts';
 import {
-  type ActRequest,
+  DO,
+  type FormRequest,
   type PageRequest,
   type Pages,
   type Person,
   type Redirect,
   type View,
-  authorOf,
+  formOf,
   mayUse,
-  orAgain,
 } from '../page.ts';
 import { endOf } from '../search.ts';
 
@@ -41,8 +34,6 @@ const LOOKED = { most: 1_000_000, least: 2000, ms: 200 };
 /** A change of more values, and a text of more lines, needs the command line. */
 const CHANGED_MAX = 10_000;
 const USE_COMMAND = 'Use `countersign list add` and `list remove` with --file';
-/** Values that are checked before callbacks get a turn. */
-const BREATH_VALUES = 500;
 /** Of a larger list, a preview does not say which values are on it, and it can't be replaced. */
 const LOOKED_UP_MAX = 100_000;
 const SHOWN_MAX = 100;
@@ -56,9 +47,26 @@ export function listsPages(parts: ListsParts): Pages {
       { path: '/lists', navigation: 'Lists', show: ({ person }) => showAll(parts, person) },
       { path: '/lists/:source/:list', show: (request) => showList(parts, request) },
     ],
-    acts: [
-      { path: '/lists', role: 'operate', perform: (request) => openList(parts, request) },
-      { path: '/lists/:source/:list', role: 'operate', perform: (request) => changeList(parts, request) },
+    forms: [
+      { path: '/lists', role: 'operate', submit: (request) => openList(parts, request) },
+      formOf(changeList, {
+        path: '/lists/:source/:list',
+        parts: {
+          store: parts.store,
+          get release() {
+            return parts.policies.current();
+          },
+        },
+        async read(request) {
+          const named = namedIn(parts, request);
+          const { add, remove } = await previewOf(parts, named, typedIn(request));
+          const message = reasonIn(request.form, 'message', 'it changes');
+          return { ...named, add, remove, message, create: request.form.get('create') === 'yes' };
+        },
+        to: (_request, { source, list }) => link`/lists/${source}/${list}`,
+        preview: (request) => shownPreview(parts, request),
+        again: (request, because) => formAgain(parts, request, because),
+      }),
     ],
   };
 }
@@ -106,7 +114,7 @@ const openForm = (sources: ListsParts['sources']): Html =>
     </p>
   </form>`;
 
-function openList({ sources }: ListsParts, { form }: ActRequest): Promise<Redirect> {
+function openList({ sources }: ListsParts, { form }: FormRequest): Promise<Redirect> {
   const source = knownSource(sources, form.get('source') ?? '');
   const list = checkedName(written(form, 'list') ?? '');
   return Promise.resolve({ to: link`/lists/${source}/${list}`, notice: `Add values to ${source}/${list}.` });
@@ -293,51 +301,33 @@ interface Preview {
   readonly isKnown: boolean;
 }
 
-async function changeList(parts: ListsParts, request: ActRequest): Promise<Redirect | View> {
-  const { form, person } = request;
-  const named = namedIn(parts, request);
+function typedIn({ form }: FormRequest): Typed {
   const how = oneOf(form, 'how', HOWS) ?? 'add';
-  const typed = { how, values: form.get('values') ?? '', message: (form.get('message') ?? '').trim() };
-  const preview = await orAgain(
-    () => previewOf(parts, named, typed),
-    (because) => ({
-      title: `${named.source}/${named.list}`,
-      content: html`${fault(because)}${changeForm(named, shownAgain(typed))}`,
-    }),
-  );
-  if ('content' in preview) return preview;
-  const { add, remove } = preview;
-  const version = String(preview.summary?.version ?? 0);
-  if (form.get('do') !== 'change') return previewView(named, typed, preview);
-  if (form.get('version') !== version) {
-    const changed = 'The list was changed meanwhile. Look at the preview again.';
-    return previewView(named, typed, preview, changed);
-  }
-  let message: string;
-  try {
-    await sourcesToFill(parts.store, parts.policies.current(), {
-      list: named.list,
-      sources: [named.source],
-      create: form.get('create') === 'yes',
+  return { how, values: form.get('values') ?? '', message: (form.get('message') ?? '').trim() };
+}
+
+async function shownPreview(parts: ListsParts, request: FormRequest, problem = ''): Promise<View> {
+  const [named, typed] = [namedIn(parts, request), typedIn(request)];
+  const found = await previewOf(parts, named, typed);
+  const isStale = problem !== '' && written(request.form, 'version') !== String(found.summary?.version ?? 0);
+  return previewView(named, typed, found, isStale ? STALE : problem);
+}
+
+const STALE = 'The list changed meanwhile. Look at what would change again.';
+
+/** The preview as it is now, or the form alone if the values are the fault. */
+async function formAgain(parts: ListsParts, request: FormRequest, because: string): Promise<View> {
+  const { source, list } = namedIn(parts, request);
+  if (request.form.get('do') === DO) {
+    const shown = await shownPreview(parts, request, because).catch((thrown: unknown) => {
+      if (!(thrown instanceof CountersignError)) throw thrown;
+      return undefined;
     });
-    message = reasonIn(form, 'message', 'it changes');
-  } catch (thrown) {
-    return previewView(named, typed, preview, `${messageOf(thrown)}.`);
+    if (shown !== undefined) return shown;
   }
-  const by = authorOf(person);
-  const { added, removed, summary } = await parts.store.changeList({
-    ...named,
-    add,
-    remove,
-    by,
-    message,
-  });
-  const entries = counted(summary.entries, 'entry', 'entries');
   return {
-    to: link`/lists/${named.source}/${named.list}`,
-    notice:
-      `${added} added, ${removed} removed. ${entries} now, version ${summary.version}.` +
-      overtaken(preview.summary, summary),
+    title: `${source}/${list}`,
+    content: html`${fault(because)}${changeForm({ source, list }, shownAgain(typedIn(request)))}`,
   };
 }
 
@@ -345,17 +335,8 @@ async function changeList(parts: ListsParts, request: ActRequest): Promise<Redir
 const shownAgain = (typed: Typed): Typed =>
   countLines(typed.values) > CHANGED_MAX ? { ...typed, values: '' } : typed;
 
-/** The store does not compare versions when a list changes: see docs/console.md. */
-const overtaken = (before: ListSummary | undefined, { version }: ListSummary): string =>
-  version === (before?.version ?? 0) + 1
-    ? ''
-    : ' Somebody else changed the list at the same moment, which the preview did not show. Look at it again.';
-
-/**
- * The values as they were written. Between some of them, other work goes on. Throws LIST_INVALID, for too
- * many lines before any value is read.
- */
-async function valuesIn(text: string, read: (value: string) => readonly string[]): Promise<Values> {
+/** The values as they were written. Throws LIST_INVALID, for too many lines before any value is read. */
+function valuesIn(text: string): readonly WrittenValue[] {
   const lineCount = countLines(text);
   if (lineCount > CHANGED_MAX) {
     throw new CountersignError(
@@ -363,18 +344,10 @@ async function valuesIn(text: string, read: (value: string) => readonly string[]
       `the text has ${lineCount} lines, more than ${CHANGED_MAX}. ${USE_COMMAND}`,
     );
   }
-  const given = entriesAsWritten('the values', text);
-  const unique = new Set<string>();
-  for (const [at, value] of given.entries()) {
-    if (at % BREATH_VALUES === BREATH_VALUES - 1) await breathe();
-    for (const each of read(checkedValue(value))) unique.add(each);
-  }
-  return { given: given.length, unique };
-}
-
-interface Values {
-  readonly given: number;
-  readonly unique: ReadonlySet<string>;
+  return Array.from(linesAsWritten('the values', text), ([value, line]) => ({
+    value,
+    place: `line ${line}: `,
+  }));
 }
 
 async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed): Promise<Preview> {
@@ -385,8 +358,11 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   }
   const { isNamedFor, readFor } = listInForce(parts.policies.current(), list);
   const read = readFor(source);
-  const { given, unique } = await valuesIn(values, (value) =>
-    how === 'remove' ? removedTexts(value, read) : [addedText(value, read)],
+  const given = valuesIn(values);
+  const unique = new Set(
+    await listTexts(given, (value) =>
+      how === 'remove' ? removedTexts(value, read) : [addedText(value, read)],
+    ),
   );
   const isExact = (summary?.entries ?? 0) <= LOOKED_UP_MAX;
   if (!isExact && how === 'replace') {
@@ -415,7 +391,7 @@ async function previewOf(parts: ListsParts, named: Named, { how, values }: Typed
   }
   const changed = how === 'remove' ? remove.length : add.length;
   const isKnown = summary !== undefined || isNamedFor(source);
-  return { summary, add, remove, isExact, idle: Math.max(0, given - changed), isKnown };
+  return { summary, add, remove, isExact, idle: Math.max(0, given.length - changed), isKnown };
 }
 
 function previewView(named: Named, typed: Typed, preview: Preview, problem = ''): View {
@@ -425,7 +401,6 @@ function previewView(named: Named, typed: Typed, preview: Preview, problem = '')
   const isNew = summary === undefined && changes === 0;
   return {
     title: `${source}/${list}`,
-    ...(problem !== '' && { status: 422 as const }),
     content: html`${problem !== '' && fault(problem)}
       <form class="card" method="post" action="${link`/lists/${source}/${list}`}">
         <h2>What would change</h2>
@@ -457,7 +432,7 @@ function previewView(named: Named, typed: Typed, preview: Preview, problem = '')
                   }
                 </div>
                 <div class="actions">
-                  <button class="${remove.length > 0 && 'danger'}" name="do" value="change">
+                  <button class="${remove.length > 0 && 'danger'}" name="do" value="${DO}">
                     ${isNew ? 'Make an empty list' : 'Change the list'}
                   </button>
                 </div>`

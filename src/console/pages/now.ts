@@ -1,3 +1,4 @@
+import { freeze, unfreeze } from '../../act/freezes.ts';
 import { usageError } from '../../errors.ts';
 import { shortRevision } from '../../release/push.ts';
 import { lossesIn } from '../../store/freezes.ts';
@@ -18,15 +19,13 @@ import {
   table,
 } from '../layout.ts';
 import {
-  type ActRequest,
+  type FormRequest,
   type PageRequest,
   type Pages,
   type Person,
-  type Redirect,
   type View,
-  authorOf,
+  formOf,
   mayUse,
-  orAgain,
 } from '../page.ts';
 import { type AskService, PERIODS, type Period, type ServiceState } from '../service-state.ts';
 
@@ -37,16 +36,32 @@ export interface NowParts {
 
 const REFUSALS_SHOWN = 10;
 
-/** What a person types to confirm a freeze, and its end. */
-const CONFIRMATIONS = { freeze: 'freeze', unfreeze: 'unfreeze' } as const;
-
 /** The first page: what happens now, and the freezes. */
 export function nowPages(parts: NowParts): Pages {
+  const forms = {
+    parts,
+    to: () => link`/`,
+    again: (request: FormRequest, because: string) => show(parts, request, { because, form: request.form }),
+  };
   return {
     pages: [{ path: '/', navigation: 'Now', show: (request) => show(parts, request) }],
-    acts: [
-      { path: '/freeze', role: 'operate', perform: (request) => orForms(freeze, parts, request) },
-      { path: '/unfreeze', role: 'operate', perform: (request) => orForms(unfreeze, parts, request) },
+    forms: [
+      formOf(freeze, {
+        ...forms,
+        path: '/freeze',
+        read: ({ form }) => ({
+          reason: confirmedReason(form, 'freeze', 'approvals must stop', 'Nothing was frozen'),
+        }),
+      }),
+      formOf(unfreeze, {
+        ...forms,
+        path: '/unfreeze',
+        read: ({ form }) => ({
+          ids: [form.get('id') ?? ''],
+          acknowledgeLoss: form.get('acknowledge') === 'loss',
+          message: confirmedReason(form, 'unfreeze', 'approvals may continue', 'Nothing was lifted'),
+        }),
+      }),
     ],
   };
 }
@@ -74,16 +89,6 @@ interface Mistake {
   readonly because: string;
   readonly form: URLSearchParams;
 }
-
-const orForms = (
-  perform: (store: NowParts['store'], request: ActRequest) => Promise<Redirect>,
-  parts: NowParts,
-  request: ActRequest,
-): Promise<Redirect | View> =>
-  orAgain(
-    () => perform(parts.store, request),
-    (because) => show(parts, request, { because, form: request.form }),
-  );
 
 /** Services send a heartbeat every two seconds. */
 const SILENT_MS = 10_000;
@@ -233,7 +238,7 @@ const unfreezeForm = (standing: Freeze, typed: URLSearchParams | undefined): Htm
           with the platform: limits and repeats begin with the data that is left</label
         >`
       }
-      ${confirmedFields('Reason, for the journal', CONFIRMATIONS.unfreeze, typed)}
+      ${confirmedFields('Reason, for the journal', 'unfreeze', typed)}
       <div class="actions">
         <button class="danger">Lift ${standing.id}</button>
         <p class="hint">Approvals continue, on all replicas, once no freeze is left.</p>
@@ -246,7 +251,7 @@ const freezeForm = (typed: URLSearchParams | undefined): Html =>
   html`<details${typed && html` open`}>
     <summary>Freeze all approvals</summary>
     <form method="post" action="${link`/freeze`}">
-      ${confirmedFields('Reason, for the journal and for other operators', CONFIRMATIONS.freeze, typed)}
+      ${confirmedFields('Reason, for the journal and for other operators', 'freeze', typed)}
       <div class="actions">
         <button class="danger">Freeze</button>
         <p class="hint">Every callback is answered FAILURE, on all replicas, until the freeze is lifted.</p>
@@ -262,39 +267,9 @@ const confirmedFields = (label: string, word: string, typed: URLSearchParams | u
     /></label>
   </div>`;
 
-/** The reason. Throws USAGE without one, and without the word. */
-function confirmedReason(
-  form: URLSearchParams,
-  { word, why, undone }: { readonly word: string; readonly why: string; readonly undone: string },
-): string {
+/** The reason. Throws USAGE without one, and without the word that confirms it. */
+function confirmedReason(form: URLSearchParams, word: string, why: string, undone: string): string {
   const reason = reasonIn(form, 'reason', why);
   if (form.get('confirmation')?.trim().toLowerCase() === word) return reason;
   throw usageError(`${undone}. Type “${word}” to confirm`);
-}
-
-async function freeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {
-  const word = CONFIRMATIONS.freeze;
-  const reason = confirmedReason(form, { word, why: 'approvals must stop', undone: 'Nothing was frozen' });
-  const { freeze: added } = await store.freeze({ reason, by: authorOf(person) });
-  return {
-    to: link`/`,
-    notice: `Frozen as ${added.id}. Every callback is answered FAILURE until it is lifted.`,
-  };
-}
-
-async function unfreeze(store: NowParts['store'], { form, person }: ActRequest): Promise<Redirect> {
-  const id = form.get('id') ?? '';
-  const word = CONFIRMATIONS.unfreeze;
-  const reason = confirmedReason(form, { word, why: 'approvals may continue', undone: 'Nothing was lifted' });
-  const { lifted, control } = await store.unfreeze({
-    by: authorOf(person),
-    reason,
-    ids: [id],
-    acknowledgeLoss: form.get('acknowledge') === 'loss',
-  });
-  const others = control.frozen.map((each) => each.id).join(', ');
-  const state = others === '' ? 'Approvals continue.' : `Still frozen by ${others}.`;
-  const did =
-    lifted.length === 0 ? `${id} was not in effect.` : `Lifted ${lifted.map((each) => each.id).join(', ')}.`;
-  return { to: link`/`, notice: `${did} ${state}` };
 }

@@ -1,22 +1,20 @@
+import { EXPIRES, cancelOrder, expectOrder, readOutputs } from '../../act/orders.ts';
 import { type Kind, KINDS, subjectOf } from '../../callback/callback.ts';
-import { usageError } from '../../errors.ts';
-import { type OrderSource, announceOrder, orderSource } from '../../orders/orders.ts';
+import { type OrderSource, orderSource } from '../../orders/orders.ts';
 import { ORDER_MEMBERS } from '../../policy/order-members.ts';
 import type { Order, Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
 import { choiceField, hiddenFields, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
-import { card, facts, fault, instant, nothing } from '../layout.ts';
+import { card, facts, fault, instant, nothing, yesOrNo } from '../layout.ts';
 import {
-  type ActRequest,
+  type FormRequest,
   type PageRequest,
   type Pages,
   type Person,
-  type Redirect,
   type View,
-  authorOf,
+  formOf,
   mayUse,
-  orAgain,
 } from '../page.ts';
 import { idMember, kindChoices, memberWord } from '../member-words.ts';
 
@@ -26,17 +24,33 @@ export interface OrdersParts {
   readonly clock: Clock;
 }
 
-const EXPIRES = '24h';
 /** Announced orders, by their ids: the stores have no list of them. */
 export function ordersPages(parts: OrdersParts): Pages {
+  const to = ({ form }: FormRequest): string => withQuery(link`/orders`, namedIn(parts, form));
   return {
     pages: [
       { path: '/orders', navigation: 'Orders', show: (request) => show(parts, request) },
       { path: '/orders/cancel', show: (request) => confirmCancelling(parts, request) },
     ],
-    acts: [
-      { path: '/orders', role: 'operate', perform: (request) => announce(parts, request) },
-      { path: '/orders/cancel', role: 'operate', perform: (request) => cancel(parts, request) },
+    forms: [
+      formOf(expectOrder, {
+        path: '/orders',
+        parts,
+        read: ({ form }) => {
+          const { kind, ...named } = namedIn(parts, form);
+          const members = ORDER_MEMBERS[kind].names.flatMap((name) => memberOf(form, name));
+          return { ...named, kind, members: Object.fromEntries(members), expires: written(form, 'expires') };
+        },
+        to,
+        again: ({ form, person }, because) =>
+          view(parts, { kind: kindOf(parts, form), query: form, person, fault: because }),
+      }),
+      formOf(cancelOrder, {
+        path: '/orders/cancel',
+        parts,
+        read: ({ form }) => namedIn(parts, form),
+        to,
+      }),
     ],
   };
 }
@@ -68,6 +82,12 @@ function kindOf({ sources }: OrdersParts, values: URLSearchParams): Kind {
 function sourceOf({ sources }: OrdersParts, kind: Kind, values: URLSearchParams): string {
   const first = sources.find(({ kinds }) => kinds.includes(kind))?.name;
   return orderSource(sources, written(values, 'source') ?? first ?? '', kind).name;
+}
+
+/** The order that a form or a query names. Throws ORDER_INVALID. */
+function namedIn(parts: OrdersParts, values: URLSearchParams) {
+  const kind = kindOf(parts, values);
+  return { kind, source: sourceOf(parts, kind, values), id: written(values, 'id') ?? '' };
 }
 
 interface Shown {
@@ -130,20 +150,17 @@ const cancelLink = (kind: Kind, { source, state }: Order, id: string, person: Pe
 
 /** Shows an order, and asks whether to cancel it. */
 async function confirmCancelling(parts: OrdersParts, { query, person }: PageRequest): Promise<View> {
-  const [kind, id] = [kindOf(parts, query), written(query, 'id') ?? ''];
-  const source = sourceOf(parts, kind, query);
-  const order = await parts.store.order(source, subjectOf({ kind, id }));
+  const named = namedIn(parts, query);
+  const { kind, source } = named;
+  const order = await parts.store.order(source, subjectOf(named));
   if (order?.state !== 'expected' || !mayUse(person, 'operate')) return show(parts, { query, person });
-  const form = html`<form class="actions" method="post" action="${link`/orders/cancel`}">
-    <input type="hidden" name="source" value="${source}" />
-    <input type="hidden" name="kind" value="${kind}" />
-    <input type="hidden" name="id" value="${id}" />
-    <button class="danger">Yes, cancel it</button>
-    <a class="button quiet" href="${withQuery(link`/orders`, { kind, source, id })}">No, keep it</a>
+  const up = withQuery(link`/orders`, named);
+  const form = html`<form method="post" action="${link`/orders/cancel`}">
+    ${hiddenFields(named)}${yesOrNo('cancel it', 'keep it', up)}
   </form>`;
   return {
     title: 'Cancel this order?',
-    up: { to: withQuery(link`/orders`, { kind, source, id }), label: 'Orders' },
+    up: { to: up, label: 'Orders' },
     content: html`<p>The rule expected-order then refuses its callback. The order can be announced again.</p>
       ${orderCard(kind, order, form)}`,
   };
@@ -180,40 +197,8 @@ const announceForm = (kind: Kind, fitting: readonly OrderSource[], query: URLSea
     </p>
   </form>`;
 
-async function announce(parts: OrdersParts, { form, person }: ActRequest): Promise<Redirect | View> {
-  const kind = kindOf(parts, form);
-  const order = async (): Promise<Redirect> => {
-    const id = written(form, 'id') ?? '';
-    const source = sourceOf(parts, kind, form);
-    const members = Object.fromEntries(ORDER_MEMBERS[kind].names.flatMap((name) => memberOf(form, name)));
-    const expires = written(form, 'expires') ?? EXPIRES;
-    const request = { source, kind, id, members, expires, by: authorOf(person) };
-    const { outcome } = await announceOrder(parts.store, parts.sources, request, parts.clock());
-    const notice = outcome === 'expected' ? 'The order is announced.' : 'It was already announced.';
-    return { to: withQuery(link`/orders`, { kind, source, id }), notice };
-  };
-  return orAgain(order, (because) => view(parts, { kind, query: form, person, fault: because }));
-}
-
 function memberOf(form: URLSearchParams, name: string): readonly (readonly [string, unknown])[] {
   const text = written(form, name);
   if (text === undefined) return [];
-  return [[name, name === 'outputs' ? text.split(',').map(outputOf) : text]];
-}
-
-function outputOf(text: string): { readonly to: string; readonly amount: string } {
-  const [to = '', amount = '', ...more] = text.trim().split('=');
-  if (to !== '' && amount !== '' && more.length === 0) return { to, amount };
-  throw usageError(`${text} is not an output. Write ADDRESS=AMOUNT, with commas between them`);
-}
-
-async function cancel(parts: OrdersParts, { form, person }: ActRequest): Promise<Redirect> {
-  const kind = kindOf(parts, form);
-  const source = sourceOf(parts, kind, form);
-  const id = written(form, 'id') ?? '';
-  const subject = subjectOf({ kind, id });
-  const { outcome, order } = await parts.store.cancelOrder({ source, subject, by: authorOf(person) });
-  const notice =
-    outcome === 'cancelled' ? 'The order is cancelled.' : `Nothing to cancel: it is ${order.state}.`;
-  return { to: withQuery(link`/orders`, { kind, source, id }), notice };
+  return [[name, name === 'outputs' ? readOutputs(text) : text]];
 }

@@ -46,7 +46,7 @@ export function policiesPages(parts: PoliciesParts): Pages {
       { path: '/policies/rules/:name', show: async ({ parameters }) => ruleView(parameters['name'] ?? '') },
       ...candidate.pages,
     ],
-    ...(candidate.acts && { acts: candidate.acts }),
+    ...(candidate.forms && { forms: candidate.forms }),
   };
 }
 

@@ -1,37 +1,25 @@
-import { CountersignError, usageError } from '../../errors.ts';
-import { type WrittenPrice, readPrices, setPrices } from '../../orders/prices.ts';
+import { type PricesParts, removePrices, setPrices } from '../../act/prices.ts';
+import { usageError } from '../../errors.ts';
+import { type WrittenPrice, readPrices } from '../../orders/prices.ts';
 import { type PriceChanges, afterText, beforeText, priceChanges } from '../../orders/price-changes.ts';
 import type { PriceTable } from '../../policy/facts.ts';
-import type { PriceChange, Store } from '../../store/store.ts';
+import type { PriceChange } from '../../store/store.ts';
 import { type Amount, formatAmount } from '../../values/amount.ts';
-import type { Clock } from '../../values/clock.ts';
 import { countLines } from '../../values/text.ts';
 import { hiddenFields, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim, withQuery } from '../html.ts';
-import { card, facts, fault, instant, nothing, numbers, table } from '../layout.ts';
+import { card, facts, fault, instant, nothing, numbers, table, yesOrNo } from '../layout.ts';
 import {
-  type ActRequest,
+  DO,
+  type FormRequest,
   type PageRequest,
   type Pages,
   type Person,
-  type Redirect,
   type View,
-  authorOf,
+  formOf,
   mayUse,
-  orAgain,
 } from '../page.ts';
 import { endOf } from '../search.ts';
-
-export interface PricesParts {
-  readonly store: Pick<Store, 'changePrices' | 'prices' | 'priceHistory'>;
-  /** Called after each change. Prices are in no journal, so the log must have it. */
-  readonly onPricesChanged: (change: {
-    readonly by: string;
-    readonly assets: readonly string[];
-    readonly version: number;
-  }) => void;
-  readonly clock: Clock;
-}
 
 const SET_MAX = 1000;
 const CHANGES_SHOWN = 100;
@@ -49,9 +37,22 @@ export function pricesPages(parts: PricesParts): Pages {
       },
       { path: '/prices/remove', show: (request) => confirmRemoval(parts, request) },
     ],
-    acts: [
-      { path: '/prices', role: 'operate', perform: (request) => changePrices(parts, request) },
-      { path: '/prices/remove', role: 'operate', perform: (request) => removePrice(parts, request) },
+    forms: [
+      formOf(setPrices, {
+        path: '/prices',
+        parts,
+        read: ({ form }) => ({ prices: pricesIn(form.get('prices') ?? '') }),
+        to: () => link`/prices`,
+        preview: (request) => preview(parts, request),
+        again: async ({ form, person }, because) =>
+          view(await parts.store.prices(), person, form.get('prices') ?? '', { above: fault(because) }),
+      }),
+      formOf(removePrices, {
+        path: '/prices/remove',
+        parts,
+        read: ({ form }) => ({ assets: [form.get('asset') ?? ''] }),
+        to: () => link`/prices`,
+      }),
     ],
   };
 }
@@ -174,11 +175,7 @@ async function confirmRemoval(parts: PricesParts, { query, person }: PageRequest
           ['Price of one', formatAmount(found.price)],
           ['As of (UTC)', instant(found.asOfMs)],
         ])}
-        ${hiddenFields({ asset, version })}
-        <div class="actions">
-          <button class="danger">Yes, remove it</button>
-          <a class="button quiet" href="${link`/prices`}">No, keep it</a>
-        </div>
+        ${hiddenFields({ asset, version })} ${yesOrNo('remove it', 'keep it', link`/prices`)}
       </form>`,
   };
 }
@@ -197,40 +194,12 @@ ${verbatim(text)}</textarea>
     <div class="actions"><button name="do" value="preview">Show what would change</button></div>
   </form>`;
 
-async function changePrices(
-  { store, clock, onPricesChanged }: PricesParts,
-  { form, person }: ActRequest,
-): Promise<Redirect | View> {
+async function preview({ store, clock }: PricesParts, { form, person }: FormRequest): Promise<View> {
   const text = form.get('prices') ?? '';
   const before = await store.prices();
-  const change = async (): Promise<Redirect | View> => {
-    const prices = pricesIn(text);
-    const read = readPrices(prices, clock());
-    if (form.get('do') !== 'set')
-      return view(before, person, text, { above: previewCard(before, read, text) });
-    if (written(form, 'version') !== String(before.version)) {
-      throw usageError('The prices were changed meanwhile. Look at the preview again');
-    }
-    const by = authorOf(person);
-    const { version } = await setPrices(store, prices, { by, nowMs: clock() });
-    onPricesChanged({ by, assets: prices.map(({ asset }) => asset), version });
-    return {
-      to: link`/prices`,
-      notice: `${prices.length} prices set. Version ${version}.${await overtaken(store, before, version)}`,
-    };
-  };
-  return orAgain(change, (because) => view(before, person, text, { above: fault(because) }));
-}
-
-/**
- * The store does not compare versions when prices change: see docs/console.md. Versions may leave numbers out, so the
- * history says whether somebody else made one between.
- */
-async function overtaken(store: PricesParts['store'], before: PriceTable, version: number): Promise<string> {
-  if (version === before.version + 1) return '';
-  const since = await store.priceHistory({ after: before.version, limit: 2 }).catch(() => undefined);
-  if (since?.length === 1) return '';
-  return ' Somebody else may have changed prices at the same moment, which the page did not show. Look at the changes.';
+  return view(before, person, text, {
+    above: previewCard(before, readPrices(pricesIn(text), clock()), text),
+  });
 }
 
 /** Blanks, commas or tabs between the parts. Throws USAGE. */
@@ -269,7 +238,7 @@ function previewCard({ version, prices }: PriceTable, set: PriceChange['set'], t
       }),
     )}
     ${hiddenFields({ prices: text, version })}
-    <div class="actions"><button name="do" value="set">Set these prices</button></div>
+    <div class="actions"><button name="do" value="${DO}">Set these prices</button></div>
   </form>`;
 }
 
@@ -278,23 +247,4 @@ function changeText(before: Amount, after: Amount): string {
   const tenths = ((after - before) * 1000n) / before;
   const size = tenths < 0n ? -tenths : tenths;
   return `${after < before ? '−' : '+'}${size / 10n}.${size % 10n} %`;
-}
-
-async function removePrice(
-  { store, onPricesChanged }: PricesParts,
-  { form, person }: ActRequest,
-): Promise<Redirect> {
-  const asset = form.get('asset') ?? '';
-  const before = await store.prices();
-  if (!before.prices.has(asset)) throw new CountersignError('NOT_FOUND', `There is no price of ${asset}`);
-  if (written(form, 'version') !== String(before.version)) {
-    throw usageError('The prices were changed meanwhile. Look at the price again');
-  }
-  const by = authorOf(person);
-  const { version } = await store.changePrices({ set: [], remove: [asset], by });
-  onPricesChanged({ by, assets: [asset], version });
-  return {
-    to: link`/prices`,
-    notice: `Removed the price of ${asset}. Version ${version}.${await overtaken(store, before, version)}`,
-  };
 }

@@ -34,7 +34,7 @@ function labelOf(kind: Kind, name: string): string {
 export function tryPages(parts: TryParts): Pages {
   return {
     pages: [{ path: '/try', navigation: 'Try', show: ({ query, person }) => show(parts, query, person) }],
-    acts: [{ path: '/try', role: 'read', perform: ({ form, person }) => show(parts, form, person) }],
+    forms: [{ path: '/try', role: 'read', submit: ({ form, person }) => show(parts, form, person) }],
   };
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { usageError } from '../../errors.ts';
 import type { Clock } from '../../values/clock.ts';
-import { ROLES, type Role } from '../page.ts';
+import { ROLES, type Role } from '../../act/act.ts';
 import {
   type AccessStore,
   INVITATION_MAX_MS,

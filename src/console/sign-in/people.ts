@@ -4,7 +4,7 @@ import { CountersignError, usageError } from '../../errors.ts';
 import type { AccessRecord, Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
 import { jsonOrText } from '../../values/text.ts';
-import { ROLES, type Role } from '../page.ts';
+import { ROLES, type Role } from '../../act/act.ts';
 
 export type AccessStore = Pick<Store, 'access' | 'changeAccess'>;
 

@@ -1,5 +1,6 @@
 import { createAddressRanges } from '../../values/address-ranges.ts';
-import type { Person, Role } from '../page.ts';
+import type { Role } from '../../act/act.ts';
+import type { Person } from '../page.ts';
 
 /** A single sign-on proxy in front of the console, which names the person in a header. */
 export interface ProxySettings {

@@ -2,13 +2,14 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type WrittenPrice, pricesJson, setPrices } from '../../src/orders/prices.ts';
+import { perform } from '../../src/act/act.ts';
+import { setPrices as act } from '../../src/act/prices.ts';
+import { type WrittenPrice, pricesJson } from '../../src/orders/prices.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
 
 const NOON = Date.parse('2026-03-02T12:00:00Z');
-const AT_NOON = { by: 'ana', nowMs: NOON };
-const BTC: WrittenPrice = { asset: 'BTC', price: '97000', asOf: undefined };
+const BTC: WrittenPrice = { asset: 'BTC', price: '97000' };
 
 async function openStore(): Promise<Store> {
   const path = join(mkdtempSync(join(tmpdir(), 'countersign-prices-')), 'store.db');
@@ -17,11 +18,14 @@ async function openStore(): Promise<Store> {
   return store;
 }
 
+const setPrices = async (store: Store, prices: readonly WrittenPrice[]) =>
+  (await perform(act, { store, clock: () => NOON }, { prices }, { by: 'ana' })).table;
+
 describe('setting prices', () => {
   it('takes the time now unless one is given, and keeps amounts exact', async () => {
     const store = await openStore();
     const small = { asset: 'ETH', price: '0.000000000000000001', asOf: '2026-03-02T11:00:00Z' };
-    const table = await setPrices(store, [BTC, small], AT_NOON);
+    const table = await setPrices(store, [BTC, small]);
     expect(pricesJson(table)).toMatchObject({
       prices: {
         BTC: { price: '97000', asOf: '2026-03-02T12:00:00.000Z' },
@@ -33,7 +37,7 @@ describe('setting prices', () => {
   it('takes a time up to a minute ahead', async () => {
     const store = await openStore();
     const ahead = { ...BTC, asOf: '2026-03-02T12:01:00Z' };
-    expect((await setPrices(store, [ahead], AT_NOON)).prices.size).toBe(1);
+    expect((await setPrices(store, [ahead])).prices.size).toBe(1);
   });
 
   it.each<[string, readonly WrittenPrice[], string]>([
@@ -46,7 +50,7 @@ describe('setting prices', () => {
   ])('refuses %s, and sets nothing', async (_, written, message) => {
     const store = await openStore();
     const others = [{ ...BTC, asset: 'ETH' }, ...written];
-    await expect(setPrices(store, others, AT_NOON)).rejects.toMatchObject({
+    await expect(setPrices(store, others)).rejects.toMatchObject({
       code: 'PRICE_INVALID',
       message: expect.stringContaining(message) as string,
     });
