@@ -142,20 +142,25 @@ describe('the answer of a service', () => {
 
   const text = (nonce: string, more: object = {}): string =>
     JSON.stringify({ nonce, verdict: 'yes', ...more });
+  /** Answers with this body, signed for the question. */
+  const sends =
+    (body: (nonce: string) => string, over?: Parameters<typeof sendSigned>[3]): AnswerWith =>
+    (response, { nonce }) =>
+      sendSigned(response, nonce, body(nonce), over);
+  const ANOTHER = 'another-nonce';
+  const WRONG = 'the signature of its answer is not that of this question, body and secret';
+  const UNREADABLE = "its answer can't be read: ";
+  const NEITHER = 'its verdict is neither yes nor no';
   it.each<[string, AnswerWith, string]>([
     ['without a signature', (response, { nonce }) => response.end(text(nonce)), 'its answer is not signed'],
-    [
-      'signed with another secret',
-      (response, { nonce }) => sendSigned(response, nonce, text(nonce), { secret: 'another' }),
-      'the signature of its answer is not that of this question, body and secret',
-    ],
+    ['signed with another secret', sends(text, { secret: 'another' }), WRONG],
     [
       'signed with the signature of the question',
       (response, { nonce, headers }) => {
         response.setHeader('countersign-signature', String(headers['countersign-signature']));
         response.end(text(nonce));
       },
-      'the signature of its answer is not that of this question, body and secret',
+      WRONG,
     ],
     [
       'signed twice',
@@ -167,19 +172,11 @@ describe('the answer of a service', () => {
     ],
     [
       'that is the signed answer to another question',
-      (response) => sendSigned(response, 'another-nonce', text('another-nonce')),
-      'the signature of its answer is not that of this question, body and secret',
+      (response) => sendSigned(response, ANOTHER, text(ANOTHER)),
+      WRONG,
     ],
-    [
-      'that names another nonce',
-      (response, { nonce }) => sendSigned(response, nonce, text('another-nonce')),
-      'its answer names another nonce',
-    ],
-    [
-      'that names no nonce',
-      (response, { nonce }) => sendSigned(response, nonce, '{"verdict":"yes"}'),
-      'its answer names another nonce',
-    ],
+    ['that names another nonce', sends(() => text(ANOTHER)), 'its answer names another nonce'],
+    ['that names no nonce', sends(() => '{"verdict":"yes"}'), 'its answer names another nonce'],
     [
       'that was changed on its way',
       (response, { nonce }) => {
@@ -188,48 +185,30 @@ describe('the answer of a service', () => {
         Object.assign(response, { end: () => end(text(nonce)) });
         sendSigned(response, nonce, no);
       },
-      'the signature of its answer is not that of this question, body and secret',
+      WRONG,
     ],
-    [
-      'that is not JSON',
-      (response, { nonce }) => sendSigned(response, nonce, 'yes'),
-      "its answer can't be read: the body is not a JSON object",
-    ],
-    [
-      'that is empty',
-      (response, { nonce }) => sendSigned(response, nonce, ''),
-      "its answer can't be read: the body is not a JSON object",
-    ],
+    ['that is not JSON', sends(() => 'yes'), `${UNREADABLE}the body is not a JSON object`],
+    ['that is empty', sends(() => ''), `${UNREADABLE}the body is not a JSON object`],
     [
       'with two verdicts',
-      (response, { nonce }) =>
-        sendSigned(response, nonce, `{"nonce":"${nonce}","verdict":"no","verdict":"yes"}`),
-      `its answer can't be read: the member "verdict" appears twice`,
+      sends((nonce) => `{"nonce":"${nonce}","verdict":"no","verdict":"yes"}`),
+      `${UNREADABLE}the member "verdict" appears twice`,
     ],
-    [
-      'with a verdict in capitals',
-      (response, { nonce }) => sendSigned(response, nonce, text(nonce, { verdict: 'YES' })),
-      'its verdict is neither yes nor no',
-    ],
+    ['with a verdict in capitals', sends((nonce) => text(nonce, { verdict: 'YES' })), NEITHER],
     [
       'with a verdict that is no text',
-      (response, { nonce }) => sendSigned(response, nonce, text(nonce, { verdict: true })),
+      sends((nonce) => text(nonce, { verdict: true })),
       'its answer has a member that is not a text',
     ],
-    [
-      'without a verdict',
-      (response, { nonce }) => sendSigned(response, nonce, JSON.stringify({ nonce })),
-      'its verdict is neither yes nor no',
-    ],
+    ['without a verdict', sends((nonce) => JSON.stringify({ nonce })), NEITHER],
     [
       'with a condition that nobody here knows',
-      (response, { nonce }) =>
-        sendSigned(response, nonce, JSON.stringify({ nonce, verdict: 'yes', upTo: '5' })),
+      sends((nonce) => text(nonce, { upTo: '5' })),
       'its answer has an unknown member: upTo',
     ],
     [
       'of more than 4 KiB',
-      (response, { nonce }) => sendSigned(response, nonce, text(nonce, { because: 'x'.repeat(4096) })),
+      sends((nonce) => text(nonce, { because: 'x'.repeat(4096) })),
       'its answer has more than 4096 bytes',
     ],
     [
@@ -252,7 +231,7 @@ describe('the answer of a service', () => {
     ],
     ...[201, 204, 400, 500, 503].map((status): [string, AnswerWith, string] => [
       `with HTTP status ${status}, though it is signed`,
-      (response, { nonce }) => sendSigned(response, nonce, text(nonce), { status }),
+      sends(text, { status }),
       `it answered with HTTP status ${status}`,
     ]),
     [
