@@ -93,7 +93,7 @@ class Reader {
 
   #type(): string {
     let depth = 0;
-    const end = [...this.#rest].findIndex((each) => {
+    const end = Array.from(this.#rest).findIndex((each) => {
       if (each === '(') depth++;
       if (each === ')') depth--;
       return each === ' ' && depth === 0;
