@@ -343,13 +343,10 @@ async function serviceOn(): Promise<TestService & { readonly operate: Run }> {
 }
 
 /** Pushes policies, and waits until the service follows them: then it approves this order. */
-async function pushed(
-  { operate, pay }: Awaited<ReturnType<typeof serviceOn>>,
-  appOrderId: string,
-): Promise<void> {
-  expect((await operate('policy', 'push', '--message', 'first')).code).toBe(0);
+async function pushed(service: Awaited<ReturnType<typeof serviceOn>>, appOrderId: string): Promise<void> {
+  expect((await service.operate('policy', 'push', '--message', 'first')).code).toBe(0);
   await eventually('policies are followed', async () =>
-    (await pay({ appOrderId })) === 'SUCCESS' ? true : undefined,
+    (await service.pay({ appOrderId })) === 'SUCCESS' ? true : undefined,
   );
 }
 
