@@ -43,6 +43,7 @@ describe('setting prices', () => {
   it.each<[string, readonly WrittenPrice[], string]>([
     ['a price of zero', [{ ...BTC, price: '0' }], 'a plain decimal above zero'],
     ['a price below zero', [{ ...BTC, price: '-1' }], 'a plain decimal above zero'],
+    ['a price with a comma', [{ ...BTC, price: '1,5' }], 'a plain decimal above zero'],
     ['an asset with a blank', [{ ...BTC, asset: 'B TC' }], 'is not an asset'],
     ['a time more than a minute ahead', [{ ...BTC, asOf: '2026-03-02T12:01:00.001Z' }], 'is in the future'],
     ['a time without an offset', [{ ...BTC, asOf: '2026-03-02T12:00:00' }], 'of BTC is not valid'],

@@ -258,7 +258,7 @@ const ACTS = [
   ['lists/shop/blocked', { how: 'replace', values: '1', message: 'x', version: '1', do: 'change' }],
   ['orders', { kind: 'payment', id: 'o', userId: '1', symbol: 'USDT1742', amount: '1', scheme: 'md5' }],
   ['orders/cancel', { kind: 'payment', id: 'o' }],
-  ['prices', { prices: 'BTC 1', version: '0', do: 'set' }],
+  ['prices', { prices: 'BTC 1', version: '0', do: 'change' }],
   ['prices/remove', { asset: 'BTC', version: '1' }],
 ] as const;
 

@@ -74,21 +74,10 @@ describe('orders expect', () => {
     expect((await run('orders', 'expect', 'web3', 'w-1', ...call)).code).toBe(0);
   });
 
-  it.each([
-    [
-      'no scheme where several are accepted',
-      ['--user', '1', '--symbol', 'U', '--amount', '1'],
-      'scheme is missing',
-    ],
-    ['another scheme', [...ANNOUNCE.slice(0, -1), 'rsa2'], 'does not accept the scheme rsa2'],
-    ['an amount of zero', [...ANNOUNCE, '--amount', '0'], 'amount above zero'],
-    ['a time behind', [...ANNOUNCE, '--expires', '2025-06-15T12:00:00Z'], 'is not in the future'],
-    ['too long a time', [...ANNOUNCE, '--expires', '93d'], 'write a duration'],
-    ['a member of another kind', [...ANNOUNCE, '--memo', 'x'], 'has no member "memo"'],
-  ])('refuses %s', async (_, options, why) => {
+  it('announces nothing that the act refuses', async () => {
     const { run } = place();
-    const ran = await run('orders', 'expect', 'payment', '1', ...options);
-    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(why) as string });
+    const ran = await run('orders', 'expect', 'payment', '1', ...ANNOUNCE, '--memo', 'x');
+    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('has no member "memo"') as string });
     expect((await run('orders', 'show', 'payment', '1')).code).toBe(1);
   });
 
