@@ -340,9 +340,7 @@ const usesOf = ({ policies }: Content, file: string): readonly (Looser | undefin
       .flatMap(({ kind, parameters }) =>
         Object.entries(parameters)
           .filter(([, value]) => hasText(value, file))
-          .map(([name, value]) =>
-            value === file ? declaredAt(ruleNamed(kind)?.parameters, [name])?.by : undefined,
-          ),
+          .map(([name]) => declaredAt(ruleNamed(kind)?.parameters, [name])?.by),
       ),
   ]);
 

@@ -2,419 +2,399 @@ import { describe, expect, it } from 'vitest';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { type ReleaseDiff, diffReleases } from '../../src/policy/diff.ts';
 import { formatFault } from '../../src/policy/fault.ts';
-import { type ListTexts, release } from './callbacks.ts';
+import { declaredAt } from '../../src/policy/language/looser.ts';
+import { ruleNamed, rules } from '../../src/policy/rules/registry.ts';
+import { diffText } from '../../src/release/diff-text.ts';
+import { string, tablesOf } from '../cases.ts';
+import { A, B, type ListTexts } from './callbacks.ts';
+import { ROUTER, USDT } from './calls/transactions.ts';
 
-const policy = (rules: readonly string[], top = ''): string =>
-  `policy: p\ncallback: payment\nwhen: { source: shop, symbol: [USDT1742] }\n${top}rules:\n${rules.map((rule) => `  - ${rule}\n`).join('')}`;
+const names = { A: `'${A}'`, B: `'${B}'`, ROUTER, USDT };
+const textsOf = tablesOf(new URL('cases/diff.yaml', import.meta.url), names);
 
-interface Side {
-  readonly text: string;
+/** Rows like `before -> after => expected`, or `what => expected`. */
+const rowsOf = (table: string): readonly (readonly [before: string, after: string, expected: string])[] =>
+  textsOf(table, string).map(([row]) => {
+    const [change = '', expected = ''] = row.split(' => ');
+    const [before = '', after = ''] = change.split(' -> ');
+    return [before, after, expected];
+  });
+
+const PAYMENT = 'callback: payment, when: { symbol: A }';
+const LIMIT = 'amount-limit: { max: 1000 }';
+const HOUR = 'window-limit: { window: 1h, max: 500 }';
+const ASSETS = 'assets: { ETH: { chain: evm, decimals: 18 } }';
+
+const braced = (text: string): string => (text.startsWith('{') ? text : `{ ${text} }`);
+
+/** A policy with these rules, and what it is for. */
+const policy = (name: string, ofPolicy: readonly string[], members = PAYMENT): string =>
+  `{ policy: ${name}, ${members}, rules: [${ofPolicy.map(braced).join(', ')}] }`;
+
+interface Beside {
   readonly files?: ListTexts;
   readonly assets?: string;
 }
 
-function documentOf({ text, files = {}, assets }: Side): string {
-  const all = [
-    { name: 'a.yaml', text },
-    ...(assets === undefined ? [] : [{ name: 'assets.yaml', text: assets }]),
-  ];
+function documentOf(policies: readonly string[], { files = {}, assets = '' }: Beside = {}): string {
+  const all = [{ name: 'a.yaml', text: policies.join('\n---\n') }];
+  if (assets !== '') all.push({ name: 'assets.yaml', text: assets });
   const compiled = readPolicyFiles(all, (name) => files[name]);
   if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
   return compiled.release.document;
 }
 
-const diff = (before: Side, after: Side): ReleaseDiff => diffReleases(documentOf(before), documentOf(after));
+const diff = (before: readonly string[], after: readonly string[], beside: Beside = {}): ReleaseDiff =>
+  diffReleases(documentOf(before, beside), documentOf(after, beside));
 
-/** What became of the rules of the one policy. */
-function rulesOf(before: readonly string[], after: readonly string[]): readonly unknown[] {
-  const [change] = diff({ text: policy(before) }, { text: policy(after) }).policies;
-  return change?.change === 'changed' ? change.rules : [];
-}
+const reversed = (text: string): string =>
+  text.replace(/stricter|looser/g, (each) => (each === 'looser' ? 'stricter' : 'looser'));
 
-const LIMIT = 'amount-limit: { max: 1000 }';
-const HOUR = 'window-limit: { per: [userId], window: 1h, max: 5000 }';
-const DAY = 'window-limit: { per: [userId], window: 24h, max: 50000 }';
-const observed = (rule: string): string => `{ ${rule}, mode: observe }`;
-
-describe('two releases', () => {
-  it('that say the same differ in nothing, however their files are cut and written', () => {
-    const [one, two] = [policy([LIMIT]), policy([LIMIT]).replace('policy: p', 'policy: q')];
-    const first = readPolicyFiles([{ name: 'a.yaml', text: `${one}---\n${two}` }], () => undefined);
-    const second = readPolicyFiles(
-      [
-        { name: 'z.yaml', text: one.replace('{ max: 1000 }', "{ max: '1000' }") },
-        { name: 'b.yaml', text: two },
-      ],
-      () => undefined,
-    );
-    if (!first.ok || !second.ok) throw new Error('they do not compile');
-    const found = diffReleases(first.release.document, second.release.document);
-    expect(found).toEqual({ same: true, loosens: [], policies: [], lists: [], assets: [], files: [] });
+describe('a parameter of a rule that changes', () => {
+  const rows = rowsOf('parameters').map(([before, after, says]) => {
+    const kind = before.split(':', 1)[0] ?? '';
+    return [before, `${kind}: ${after}`, says, kind] as const;
   });
 
-  it('of which one has more policies differ in those', () => {
-    const more = `${policy([LIMIT])}---\n${policy([LIMIT, HOUR]).replace('policy: p', 'policy: q')}`;
-    expect(diff({ text: policy([LIMIT]) }, { text: more })).toMatchObject({
-      same: false,
-      policies: [
-        {
-          policy: 'q',
-          change: 'added',
-          callback: 'payment',
-          rules: [{ name: 'amount-limit#1' }, { name: 'window-limit#2' }],
-        },
-      ],
-    });
-    expect(diff({ text: more }, { text: policy([LIMIT]) }).policies).toMatchObject([
-      { policy: 'q', change: 'removed' },
-    ]);
-  });
-
-  it('are all new, or all gone, where nothing is in force', () => {
-    const { document } = release(policy([LIMIT]));
-    expect(diffReleases(undefined, document).policies).toMatchObject([{ policy: 'p', change: 'added' }]);
-    expect(diffReleases(document, undefined).policies).toMatchObject([{ policy: 'p', change: 'removed' }]);
-    expect(diffReleases(undefined, undefined).same).toBe(true);
-  });
-
-  it('differ in whom a policy is for, member by member, and in what it says of itself', () => {
-    const before = policy([LIMIT], 'description: one\n');
-    const after = policy([LIMIT], 'description: two\n').replace('[USDT1742]', '[USDT1742, USDT9]');
-    expect(diff({ text: before }, { text: after }).policies).toEqual([
-      {
-        policy: 'p',
-        change: 'changed',
-        members: [{ name: 'description', before: 'one', after: 'two', direction: undefined }],
-        when: [{ name: 'symbol', added: ['USDT9'], removed: [], direction: undefined }],
-        rules: [],
-        direction: 'looser',
-      },
-    ]);
-  });
-
-  it('that are none are refused', () => {
-    for (const text of ['', '{}', '[]', '{"policies":1,"lists":{}}']) {
-      expect(() => diffReleases(undefined, text)).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT' }));
+  it.each(rows)('%s -> %s', (before, after, says, kind) => {
+    const callback = ruleNamed(kind)?.callbacks[0] ?? '';
+    const when = callback === 'web3' ? 'main_chain_symbol: ETH' : 'symbol: A';
+    const side = (rule: string) => [policy('p', [rule], `callback: ${callback}, when: { ${when} }`)];
+    for (const [from, to, expected] of [
+      [before, after, says],
+      [after, before, reversed(says)],
+    ] as const) {
+      const { policies, loosens } = diff(side(from), side(to), { assets: ASSETS });
+      const parameters = policies.flatMap((each) =>
+        each.change === 'changed'
+          ? each.rules.flatMap((rule) => (rule.change === 'changed' ? rule.parameters : []))
+          : [],
+      );
+      expect(parameters.map(({ name, direction = 'no' }) => `${name} ${direction}`).join(', ')).toBe(
+        expected,
+      );
+      expect(loosens).toEqual(/looser|unclear/.test(expected) ? [`p/${kind}#1`] : []);
     }
   });
 
-  it('can be compared also with rules that this program does not know', () => {
-    const unknown =
-      '{"format":1,"lists":{},"policies":[{"policy":"p","callback":"payment","rules":[{"quorum":{"of":"2"}}]}]}';
-    expect(diffReleases(unknown, unknown.replace('"2"', '"3"')).policies).toMatchObject([
-      {
-        rules: [
-          { rule: 'quorum#1', parameters: [{ name: 'of', before: '2', after: '3', direction: 'unclear' }] },
-        ],
-      },
-    ]);
+  it('is in the table for each parameter that declares what is looser', () => {
+    const declared = rules.flatMap(({ name, parameters }) =>
+      Object.keys(parameters.shape).flatMap((each) =>
+        declaredAt(parameters, [each]) === undefined ? [] : [`${name} ${each}`],
+      ),
+    );
+    const tested = new Set(
+      rows.flatMap(([, , says, kind]) =>
+        [...says.matchAll(/(\w+)[^ ]* (?:stricter|looser)/g)].map(([, name]) => `${kind} ${name}`),
+      ),
+    );
+    // The files of rules are in the table of lists.
+    const untested = declared.filter((each) => !tested.has(each));
+    expect(untested).toEqual(['allow-list file', 'deny-list file', 'schedule holidays']);
   });
 });
 
-describe('rules', () => {
-  it.each<[string, string, string, string | undefined]>([
-    ['a lower max', LIMIT, 'amount-limit: { max: 999.5 }', 'stricter'],
-    ['a higher max', LIMIT, 'amount-limit: { max: 1000.000000000000000000000000000000000001 }', 'looser'],
-    ['the same max', LIMIT, "amount-limit: { max: '1000.0' }", undefined],
-    ['a higher min', 'amount-limit: { min: 1 }', 'amount-limit: { min: 2 }', 'stricter'],
-    ['a lower min', 'amount-limit: { min: 1 }', 'amount-limit: { min: 0.5 }', 'looser'],
-    [
-      'a shorter maxAge',
-      'value-limit: { max: 1, maxAge: 10m }',
-      'value-limit: { max: 1, maxAge: 90s }',
-      'stricter',
-    ],
-    [
-      'a longer maxAge',
-      'value-limit: { max: 1, maxAge: 10m }',
-      'value-limit: { max: 1, maxAge: 1h }',
-      'looser',
-    ],
-    ['another window', HOUR, HOUR.replace('1h', '2h'), 'unclear'],
-    ['a further bound', 'amount-limit: { min: 1 }', 'amount-limit: { min: 1, max: 9 }', 'stricter'],
-    ['a bound less', 'amount-limit: { min: 1, max: 9 }', 'amount-limit: { max: 9 }', 'looser'],
-    [
-      'a minimum for one asset more',
-      'amount-limit: { by: asset, max: { A: 9, B: 9 }, min: { A: 1 } }',
-      'amount-limit: { by: asset, max: { A: 9, B: 9 }, min: { A: 1, B: 1 } }',
-      'unclear',
-    ],
-    [
-      'fewer assets',
-      'amount-limit: { by: asset, max: { A: 9, B: 9 } }',
-      'amount-limit: { by: asset, max: { A: 9 } }',
-      'stricter',
-    ],
-    [
-      'more that may',
-      'allow-list: { of: userId, values: [1] }',
-      'allow-list: { of: userId, values: [1, 2] }',
-      'looser',
-    ],
-    [
-      'fewer that may',
-      'allow-list: { of: userId, values: [1, 2] }',
-      'allow-list: { of: userId, values: [2] }',
-      'stricter',
-    ],
-    [
-      'others that may',
-      'allow-list: { of: userId, values: [1, 2] }',
-      'allow-list: { of: userId, values: [2, 3] }',
-      'unclear',
-    ],
-    [
-      'the same that may, in another order',
-      'allow-list: { of: userId, values: [1, 2] }',
-      'allow-list: { of: userId, values: [2, 1] }',
-      undefined,
-    ],
-    [
-      'one value more that a member may have',
-      'allow-list: { of: userId, values: [1] }',
-      'allow-list: { of: userId, values: [1, 2] }',
-      'looser',
-    ],
-    [
-      'more that may not',
-      'deny-list: { of: userId, values: [1] }',
-      'deny-list: { of: userId, values: [1, 2] }',
-      'stricter',
-    ],
-    [
-      'fewer that may not',
-      'deny-list: { of: userId, values: [1, 2] }',
-      'deny-list: { of: userId, values: [2] }',
-      'looser',
-    ],
-    ['another list', 'deny-list: { of: userId, list: a }', 'deny-list: { of: userId, list: b }', 'unclear'],
-    [
-      'a longer cooling period',
-      'cooling-period: { of: userId, list: a, for: 24h }',
-      'cooling-period: { of: userId, list: a, for: 2d }',
-      'stricter',
-    ],
-    [
-      'a time before a value is known',
-      'first-use-limit: { of: userId, max: 1 }',
-      'first-use-limit: { of: userId, max: 1, for: 1h }',
-      'stricter',
-    ],
-    [
-      'other office hours',
-      'schedule: { zone: UTC, days: mon }',
-      'schedule: { zone: UTC, days: [mon, tue] }',
-      'unclear',
-    ],
-  ])('with %s', (_, before, after, direction) => {
-    expect(rulesOf([before], [after])).toMatchObject([
-      { change: 'changed', moved: false, mode: undefined, parameters: [{ direction }] },
-    ]);
+/** What a diff says of the policy `p`. */
+function linesOf(found: ReleaseDiff): string {
+  const lines = diffText(found)
+    .split('\n')
+    .map((line) => line.trim().replace('~ policy p (', '('));
+  return lines.filter((line) => line !== '~ policy p').join(' & ');
+}
+
+const rulesIn = (texts: string): readonly string[] => texts.split('; ');
+
+it.each(rowsOf('rules'))('rules %s -> %s', (before, after, says) => {
+  expect(linesOf(diff([policy('p', rulesIn(before))], [policy('p', rulesIn(after))]))).toBe(says);
+});
+
+/** `one { when: { symbol: A } }; all {}` */
+const policiesIn = (texts: string): readonly string[] =>
+  texts.split('; ').map((text) => {
+    const [name = '', members = ''] = text.split(/ (.*)/);
+    const own = members.replace(/rules: \[(.*)\]/, (_, all: string) => `rules: [${braced(all)}]`);
+    const has = (member: string): boolean => own.includes(`${member}:`);
+    const defaults = [
+      `policy: ${name}`,
+      ...(has('callback') ? [] : ['callback: payment']),
+      ...(has('rules') ? [] : [`rules: [{ ${LIMIT} }]`]),
+    ];
+    return own.replace(/^\{ ?/, `{ ${defaults.join(', ')}, `);
   });
 
-  it('are unclear with a table in place of no bound, since it refuses and approves assets', () => {
-    expect(
-      rulesOf(['amount-limit: { min: 1 }'], ['amount-limit: { min: 1, by: asset, max: { A: 9 } }']),
-    ).toMatchObject([
-      {
-        parameters: [
-          { name: 'by', direction: 'unclear' },
-          { name: 'max', direction: 'unclear' },
-        ],
-      },
+const BESIDE = { assets: ASSETS, files: { f: '1\n2\n' } };
+
+it.each(rowsOf('scopes'))('what is judged %s -> %s', (before, after, direction) => {
+  const [from, to] = [before, after].map(policiesIn) as [string[], string[]];
+  for (const [found, expected] of [
+    [diff(from, to, BESIDE), direction],
+    [diff(to, from, BESIDE), reversed(direction)],
+  ] as const) {
+    expect(found.policies.map((each) => `${each.policy} ${each.direction ?? 'no'}`)).toEqual([
+      `one ${expected}`,
     ]);
+    expect(found.loosens.includes('policy one')).toBe(!['no', 'stricter'].includes(expected));
+  }
+});
+
+describe('what a policy judges', () => {
+  it('is looser where nothing was in force', () => {
+    expect(diffReleases(undefined, documentOf([policy('p', [LIMIT])]))).toMatchObject({
+      policies: [{ direction: 'looser' }],
+      loosens: ['policy p'],
+    });
   });
 
-  it('tell of a table of bounds only what changed in it', () => {
-    const before = 'amount-limit: { by: asset, max: { BTC: 1, ETH: 10 } }';
-    const after = 'amount-limit: { by: asset, max: { BTC: 0.5, ETH: 10, USDT1742: 100 } }';
-    expect(rulesOf([before], [after])).toMatchObject([
-      {
-        parameters: [
-          { name: 'max.BTC', before: '1', after: '0.5', direction: 'stricter' },
-          { name: 'max.USDT1742', before: undefined, after: '100', direction: 'looser' },
-        ],
-      },
-    ]);
+  it('is unclear if this version can not compile one of the releases', () => {
+    const after = documentOf([policy('p', [LIMIT])]);
+    const before = after.replace('amount-limit', 'quorum').replace('"symbol":"A"', '"symbol":"B"');
+    expect(diffReleases(before, after).policies).toMatchObject([{ direction: 'unclear' }]);
   });
 
-  it('are matched by what they say, not by where they stand', () => {
-    expect(rulesOf([LIMIT, HOUR, DAY], [HOUR, DAY])).toMatchObject([
-      { change: 'removed', rule: 'amount-limit#1', direction: 'looser' },
-    ]);
-    expect(rulesOf([HOUR, DAY], [LIMIT, HOUR, DAY])).toMatchObject([
-      { change: 'added', rule: 'amount-limit#1', direction: 'stricter' },
-    ]);
-    expect(rulesOf([HOUR, DAY], [DAY])).toMatchObject([{ change: 'removed', rule: 'window-limit#1' }]);
-    const tighter = DAY.replace('50000', '20000');
-    expect(rulesOf([HOUR, DAY], [tighter])).toMatchObject([
-      {
-        change: 'changed',
-        rule: 'window-limit#1',
-        was: 'window-limit#2',
-        moved: false,
-        parameters: [{ name: 'max', before: '50000', after: '20000', direction: 'stricter' }],
-      },
-      { change: 'removed', rule: 'window-limit#1' },
-    ]);
-  });
-
-  it('are moved if their place among those that both releases have is another', () => {
-    const moved = (rule: string, was: string) =>
-      ({ change: 'changed', rule, was, moved: true, mode: undefined, parameters: [] }) as const;
-    expect(rulesOf([LIMIT, HOUR, DAY], [LIMIT, DAY, HOUR])).toEqual([
-      moved('window-limit#2', 'window-limit#3'),
-      moved('window-limit#3', 'window-limit#2'),
-    ]);
-    expect(rulesOf([LIMIT, HOUR, DAY], [HOUR, DAY, LIMIT])).toEqual([
-      moved('window-limit#1', 'window-limit#2'),
-      moved('window-limit#2', 'window-limit#3'),
-      moved('amount-limit#3', 'amount-limit#1'),
-    ]);
-    expect(rulesOf([LIMIT, HOUR, DAY], [LIMIT, HOUR, DAY])).toEqual([]);
-  });
-
-  it('are not moved by a rule before them that was added or removed', () => {
-    const other = 'velocity-limit: { window: 1h, max: 3 }';
-    expect(rulesOf([LIMIT, HOUR, DAY], [other, HOUR, DAY])).toMatchObject([
-      { change: 'added', rule: 'velocity-limit#1' },
-      { change: 'removed', rule: 'amount-limit#1' },
-    ]);
-  });
-
-  it('have the direction of their bound also for an asset that is called like another bound', () => {
-    const before = 'amount-limit: { by: asset, max: { min: 1 } }';
-    expect(rulesOf([before], [before.replace('1', '2')])).toMatchObject([
-      { parameters: [{ name: 'max.min', direction: 'looser' }] },
-    ]);
-  });
-
-  it('are stricter once they decide, and looser once they only observe', () => {
-    expect(rulesOf([LIMIT, HOUR], [LIMIT, observed(HOUR)])).toMatchObject([
-      { mode: { before: 'enforce', after: 'observe', direction: 'looser' } },
-    ]);
-    expect(rulesOf([LIMIT, observed(HOUR)], [LIMIT, HOUR])).toMatchObject([
-      { mode: { direction: 'stricter' } },
-    ]);
-    expect(rulesOf([LIMIT], [LIMIT, observed(HOUR)])).toMatchObject([
-      { change: 'added', direction: undefined },
-    ]);
-  });
-
-  it('are neither, where a policy that enforced nothing, and so let nothing through, enforces something', () => {
-    expect(rulesOf([observed(HOUR)], [observed(HOUR), LIMIT])).toMatchObject([
-      { change: 'added', direction: undefined },
-    ]);
-    expect(rulesOf([LIMIT, observed(HOUR)], [observed(HOUR)])).toMatchObject([
-      { change: 'removed', direction: undefined },
-    ]);
-    expect(rulesOf([observed(HOUR)], [HOUR])).toMatchObject([{ mode: { direction: undefined } }]);
-  });
-
-  it('have no direction for a changed parameter unless they enforce before and after', () => {
-    const lower = HOUR.replace('5000', '4000');
-    const direction = undefined;
-    expect(rulesOf([LIMIT, observed(HOUR)], [LIMIT, observed(lower)])).toMatchObject([
-      { mode: undefined, parameters: [{ name: 'max', direction }] },
-    ]);
-    expect(rulesOf([LIMIT, HOUR], [LIMIT, observed(lower)])).toMatchObject([
-      { mode: { direction: 'looser' }, parameters: [{ name: 'max', direction }] },
-    ]);
-    expect(rulesOf([LIMIT, observed(HOUR)], [LIMIT, lower])).toMatchObject([
-      { mode: { direction: 'stricter' }, parameters: [{ name: 'max', direction }] },
-    ]);
-    expect(rulesOf([observed(HOUR)], [observed(lower)])).toMatchObject([{ parameters: [{ direction }] }]);
+  it('comes and goes under two names if the policy is renamed', () => {
+    const { policies } = diff([policy('a', [LIMIT])], [policy('b', [LIMIT])]);
+    expect(policies).toMatchObject([{ direction: 'looser' }, { direction: 'stricter' }]);
   });
 });
 
-describe('files beside the policies', () => {
-  const listed = (rule: string): string => policy([`${rule}: { of: userId, file: users.txt }`]);
+it.each(rowsOf('covering').map(([own, , covers]) => [own, covers === 'yes'] as const))(
+  'a policy with %s covers what it passes: %s',
+  (own, covers) => {
+    const p = policy('p', rulesIn(own), 'callback: payment');
+    const [one, other] = ['A', 'B'].map((symbol) =>
+      policy(symbol.toLowerCase(), [LIMIT], `callback: payment, when: { symbol: ${symbol} }`),
+    ) as [string, string];
+    expect(diff([p, one], [p, one, other]).loosens).toEqual(covers ? [] : ['policy b']);
+    // A rule more may be the first that covers a callback.
+    const more = policy('p', [...rulesIn(own), 'pass: { because: x }'], 'callback: payment');
+    expect(diff([p], [more]).loosens).toEqual(covers ? [] : [`p/pass#${rulesIn(own).length + 1}`]);
+  },
+);
+
+describe('a count', () => {
+  const isAnew = (before: readonly string[], after: readonly string[]): boolean =>
+    JSON.stringify(diff(before, after)).includes('newCount');
+
+  // Another way to write a window may loosen, for all that the diff knows.
+  it.each(rowsOf('counts'))('%s -> %s goes %s', (before, after, goes) => {
+    const [from, to] = [policy('p', [before]), policy('p', [`window-limit: ${after}`])];
+    expect(isAnew([from], [to])).toBe(goes === 'anew');
+    expect(diff([from], [to]).loosens).toEqual(goes === 'on' ? [] : ['p/window-limit#1']);
+  });
+
+  it.each<[string, readonly string[], readonly string[]]>([
+    ['another place', [LIMIT, HOUR], [HOUR, LIMIT]],
+    ['another mode', [LIMIT, `${HOUR}, mode: observe`], [LIMIT, HOUR]],
+    ['a rule beside it', [HOUR], [HOUR, HOUR.replace('1h', '2h')]],
+    ['a rule less beside it', [HOUR, HOUR.replace('1h', '2h')], [HOUR]],
+  ])('goes on with %s', (_, before, after) => {
+    expect(isAnew([policy('p', before)], [policy('p', after)])).toBe(false);
+  });
+
+  it('begins anew, with its rule unchanged, if the policy no longer names one symbol', () => {
+    const velocity = (symbols: string): string =>
+      policy(
+        'p',
+        ['velocity-limit: { window: 1h, max: 5 }'],
+        `callback: payment, when: { symbol: ${symbols} }`,
+      );
+    const everything = policy('all', [LIMIT], 'callback: payment');
+    const found = diff([everything, velocity('A')], [everything, velocity('[A, B]')]);
+    expect(linesOf(found)).toBe(
+      '(decides other callbacks: stricter) & ~ when symbol + B & ' +
+        '~ velocity-limit#1; begins a new count: up to 5 more may pass in the first 1h (looser)',
+    );
+    expect(found.loosens).toEqual(['p/velocity-limit#1']);
+  });
+
+  it('begins anew under another name of the policy', () => {
+    expect(diffText(diff([policy('p', [HOUR])], [policy('q', [HOUR])]))).toContain(
+      '+ window-limit#1 { max: 500, window: 1h }; begins a new count: up to 500 more may pass in the first 1h',
+    );
+  });
+
+  it('that only observes begins anew without loosening anything', () => {
+    const side = (window: string) => [
+      policy('p', [LIMIT, `window-limit: { window: ${window}, max: 5 }, mode: observe`]),
+    ];
+    expect(diff(side('1h'), side('2h'))).toMatchObject({
+      policies: [{ rules: [{ newCount: {} }] }],
+      loosens: [],
+    });
+  });
+});
+
+describe('the calls that a rule names, in a policy with movements', () => {
+  const TABLE = 'amount-limit: { by: asset, max: { ETH: 1 } }';
+  const CALLS = `contract-calls: { calls: [{ contract: '${ROUTER}', method: deposit() }] }`;
+  const WEB3 = 'callback: web3, when: { main_chain_symbol: ETH }';
+  const judging = (of: readonly string[], members = `${WEB3}, movements: { approvals: count }`) => [
+    policy('p', [TABLE, ...of], members),
+  ];
+  const loosensBy = (before: readonly string[], after: readonly string[]): readonly string[] =>
+    diff(before, after, { assets: ASSETS }).loosens;
 
   it.each([
-    ['deny-list', '1\n2\n', '1\n2\n3\n', 'stricter'],
-    ['deny-list', '1\n2\n', '1\n', 'looser'],
-    ['allow-list', '1\n2\n', '1\n2\n3\n', 'looser'],
-    ['allow-list', '1\n2\n', '2\n', 'stricter'],
-    ['allow-list', '1\n2\n', '2\n3\n', 'unclear'],
-  ])('of a %s, from %j to %j', (rule, before, after, direction) => {
-    const found = diff(
-      { text: listed(rule), files: { 'users.txt': before } },
-      { text: listed(rule), files: { 'users.txt': after } },
-    );
-    expect(found).toMatchObject({
-      same: false,
-      policies: [],
-      lists: [{ file: 'users.txt', change: 'changed', direction }],
-    });
+    CALLS,
+    `any: [{ ${CALLS} }, { pass: { because: x } }]`,
+    `any: [{ all: [{ ${TABLE} }, { ${CALLS} }] }]`,
+    `${CALLS}, when: { source: vault }`,
+  ])('are read by the others, so that limits pass what they refused: %s', (rule) => {
+    const observed = judging([`${rule}, mode: observe`]);
+    const [with_, without] = [judging([rule]), judging([])];
+    for (const [before, after] of [
+      [without, with_],
+      [with_, without],
+      [observed, with_],
+      [with_, observed],
+    ] as const) {
+      expect(loosensBy(before, after)).toHaveLength(1);
+    }
+    expect(loosensBy(without, observed)).toEqual([]);
   });
 
-  it('are unclear if a rule lets their entries through, deep in its parameters', () => {
-    const text = `policy: p
-callback: web3
-when: { symbol: ETH }
-rules:
-  - deny-list: { of: from, file: users.txt }
-  - contract-calls: { plain: { max: 1, to: { file: users.txt } } }
-`;
+  it('matter to no policy without movements, and to none with other rules', () => {
+    expect(loosensBy(judging([], WEB3), judging([CALLS], WEB3))).toEqual([]);
+    expect(loosensBy(judging([]), judging([`all: [{ ${TABLE} }, { pass: { because: x } }]`]))).toEqual([]);
+  });
+
+  it('may loosen it when movements are added, and when they are removed', () => {
+    expect(loosensBy(judging([], WEB3), judging([]))).toEqual(['policy p']);
+    expect(loosensBy(judging([]), judging([], WEB3))).toEqual(['policy p']);
+  });
+});
+
+describe('a file beside the policies', () => {
+  const listed = (
+    rule: string,
+    before: string,
+    after: string,
+    { more = [], when = '{}' }: { readonly more?: readonly string[]; readonly when?: string } = {},
+  ): ReleaseDiff => {
+    const side = (text: string): string =>
+      documentOf([policy('p', [...more, rule], `callback: payment, when: ${when}`)], { files: { f: text } });
+    return diffReleases(side(before), side(after));
+  };
+  const lines = (texts: string): string => texts.replaceAll(' ', '\n');
+
+  it.each(rowsOf('lists'))('%s -> %s', (before, after, direction) => {
+    const [rule = '', entries = ''] = before.split(': ');
+    const [parameters, from] =
+      rule === 'schedule' ? ['zone: UTC, holidays: f', entries] : ['of: userId, file: f', entries];
+    const text = `${rule}: { ${parameters} }`;
+    const there = listed(text, lines(from), lines(after));
+    expect(there).toMatchObject({ policies: [], lists: [{ file: 'f', change: 'changed', direction }] });
+    expect(there.loosens).toEqual(direction === 'stricter' ? [] : ['list file f']);
+    expect(listed(text, lines(after), lines(from)).lists).toMatchObject([{ direction: reversed(direction) }]);
+    // One that only observes does not count.
+    const [change] = listed(`${text}, mode: observe`, lines(from), lines(after), { more: [LIMIT] }).lists;
+    expect(change?.direction).toBeUndefined();
+  });
+
+  it.each([
+    ['used by rules in two ways', 'allow-list: { of: userId, file: f }', '{}'],
+    ['in conditions of the policy', 'deny-list: { of: userId, file: f }', '{ userId: { file: f } }'],
+    ['in conditions of a rule', `${LIMIT}, when: { userId: { file: f } }`, '{}'],
+    ['in a rule of a group', 'any: [{ allow-list: { of: userId, file: f } }]', '{}'],
+  ])('is unclear if it is %s', (_, rule, when) => {
+    const more = ['deny-list: { of: userId, file: f }'];
+    const found = listed(rule, '1', '1\n2', rule === more[0] ? { when } : { more, when });
+    expect(found).toMatchObject({ lists: [{ direction: 'unclear' }] });
+  });
+
+  it('is unclear if a rule lets its entries through, deep in its parameters', () => {
+    const rule = 'contract-calls: { plain: { max: 1, to: { file: f } } }';
     const [one, other] = [`0x${'11'.repeat(20)}\n`, `0x${'22'.repeat(20)}\n`];
-    const found = diff({ text, files: { 'users.txt': one } }, { text, files: { 'users.txt': one + other } });
-    expect(found.lists).toMatchObject([{ change: 'changed', added: { count: 1 }, direction: 'unclear' }]);
+    const side = (text: string): string =>
+      documentOf(
+        [policy('p', ['deny-list: { of: from, file: f }', rule], 'callback: web3, when: { symbol: ETH }')],
+        {
+          files: { f: text },
+        },
+      );
+    expect(diffReleases(side(one), side(one + other)).lists).toMatchObject([{ direction: 'unclear' }]);
   });
 
-  it('have the direction of the rules that enforce, and none if all rules that use them observe', () => {
-    const [allow, deny] = ['allow-list', 'deny-list'].map(
-      (rule) => `${rule}: { of: userId, file: users.txt }`,
-    ) as [string, string];
-    const added = (...rules: readonly string[]): unknown =>
-      diff(
-        { text: policy(rules), files: { 'users.txt': '1\n' } },
-        { text: policy(rules), files: { 'users.txt': '1\n2\n' } },
-      ).lists[0]?.direction;
-    expect(added(LIMIT, observed(deny))).toBeUndefined();
-    expect(added(allow, observed(deny))).toBe('looser');
-  });
-
-  it('are told by their counts and first entries', () => {
+  it('is shown by the counts and first entries of what changed; comments and order mean nothing', () => {
     const many = Array.from({ length: 12 }, (_, index) => `${index + 10}\n`).join('');
-    const [change] = diff(
-      { text: listed('deny-list'), files: { 'users.txt': '1\n' } },
-      { text: listed('deny-list'), files: { 'users.txt': many } },
-    ).lists;
-    expect(change).toMatchObject({
-      added: { count: 12, first: ['10', '11', '12', '13', '14'] },
-      removed: { count: 1, first: ['1'] },
-    });
+    const rule = 'deny-list: { of: userId, file: f }';
+    expect(diffText(listed(rule, '1\n', many))).toBe(
+      '~ list file f: 12 added (10, 11, 12, 13, 14, …), 1 removed (1) (unclear)',
+    );
+    expect(listed(rule, '2\n1\n', '# note\n1\n2\n').same).toBe(true);
   });
 
-  it('come and go with the rules that name them; comments and order mean nothing', () => {
-    const before = { text: listed('deny-list'), files: { 'users.txt': '2\n1\n' } };
-    expect(diff(before, { ...before, files: { 'users.txt': '# note\n1\n2\n' } }).same).toBe(true);
-    expect(diff(before, { text: policy([LIMIT]) }).lists).toMatchObject([
+  it('has no direction if it comes or goes with the rule that names it', () => {
+    const before = documentOf([policy('p', [LIMIT, 'deny-list: { of: userId, file: f }'])], {
+      files: { f: '1' },
+    });
+    expect(diffReleases(before, documentOf([policy('p', [LIMIT])])).lists).toMatchObject([
       { change: 'removed', direction: undefined },
     ]);
   });
 
-  it('differ by asset, member by member', () => {
-    const assets = (...rows: readonly string[]): string =>
-      `assets:\n${rows.map((row) => `  ${row}\n`).join('')}`;
-    const before = assets('ETH: { chain: evm, decimals: 18 }', 'XRP: { chain: ripple, decimals: 6 }');
-    const after = assets('ETH: { chain: evm, decimals: 6 }', 'BTC: { chain: bitcoin, decimals: 8 }');
-    expect(
-      diff({ text: policy([LIMIT]), assets: before }, { text: policy([LIMIT]), assets: after }).assets,
-    ).toMatchObject([
-      { symbol: 'BTC', change: 'added' },
-      { symbol: 'ETH', change: 'changed', members: [{ name: 'decimals', before: '18', after: '6' }] },
-      { symbol: 'XRP', change: 'removed' },
-    ]);
-  });
-
-  it('of any other kind are told by name', () => {
+  it('is unclear if it is no list; assets differ member by member', () => {
     const text = '{"format":1,"lists":{},"policies":[],"files":{"a.abi":"1","b.abi":"1"}}';
     const other = '{"format":1,"lists":{},"policies":[],"files":{"b.abi":"2","c.abi":"1"}}';
-    expect(diffReleases(text, other).files).toEqual([
-      { file: 'a.abi', change: 'removed', direction: 'unclear' },
-      { file: 'b.abi', change: 'changed', direction: 'unclear' },
-      { file: 'c.abi', change: 'added', direction: 'unclear' },
+    expect(diffText(diffReleases(text, other))).toBe(
+      '- file a.abi (unclear)\n~ file b.abi (unclear)\n+ file c.abi (unclear)',
+    );
+    const side = (assets: string): string =>
+      documentOf([policy('p', [LIMIT])], { assets: `assets: { ${assets} }` });
+    const found = diffReleases(
+      side('ETH: { chain: evm, decimals: 18 }, XRP: { chain: ripple, decimals: 6 }'),
+      side('ETH: { chain: evm, decimals: 6 }, BTC: { chain: bitcoin, decimals: 8 }'),
+    );
+    expect(diffText(found).split('\n')).toEqual([
+      '+ asset BTC chain (none) -> bitcoin; decimals (none) -> 8 (unclear)',
+      '~ asset ETH decimals 18 -> 6 (unclear)',
+      '- asset XRP chain ripple -> (none); decimals 6 -> (none) (unclear)',
     ]);
+    expect(found.loosens).toEqual(['asset BTC', 'asset ETH', 'asset XRP']);
+  });
+});
+
+describe('two releases', () => {
+  it('that say the same differ in nothing, however their files are cut and written', () => {
+    const before = documentOf([policy('p', [LIMIT]), policy('q', [LIMIT])]);
+    const after = documentOf([policy('q', [LIMIT]), policy('p', ["amount-limit: { max: '1000' }"])]);
+    const nothing = { same: true, loosens: [], policies: [], lists: [], assets: [], files: [] };
+    expect(diffReleases(before, after)).toEqual(nothing);
+    expect(diffReleases(undefined, undefined)).toEqual(nothing);
+  });
+
+  it('differ in all of a policy that is new or gone', () => {
+    const [one, both] = [[policy('p', [LIMIT])], [policy('p', [LIMIT]), policy('q', [LIMIT, HOUR])]];
+    const q = {
+      policy: 'q',
+      callback: 'payment',
+      rules: [{ name: 'amount-limit#1' }, { name: 'window-limit#2' }],
+    };
+    expect(diff(one, both).policies).toMatchObject([{ ...q, change: 'added' }]);
+    expect(diff(both, one).policies).toMatchObject([{ ...q, change: 'removed' }]);
+    expect(diffReleases(documentOf(both), undefined).policies).toMatchObject([{ policy: 'p' }, q]);
+  });
+
+  it('differ in what a policy says of itself, and in whom it is for, member by member', () => {
+    const side = (text: string, symbols: string) => [
+      policy(
+        'p',
+        [LIMIT],
+        `description: ${text}, callback: payment, when: { source: shop, symbol: ${symbols} }`,
+      ),
+    ];
+    expect(linesOf(diff(side('one', 'A'), side('two', '[A, B]')))).toBe(
+      '(decides other callbacks: looser) & ~ description one -> two & ~ when symbol + B',
+    );
+  });
+
+  it('may have rules that this program does not know', () => {
+    const quorum = (of: string): string =>
+      `{"format":1,"lists":{},"policies":[{"policy":"p","callback":"payment","rules":[{"quorum":{"of":"${of}"}}]}]}`;
+    expect(linesOf(diffReleases(quorum('2'), quorum('3')))).toBe('~ quorum#1 of 2 -> 3 (unclear)');
+  });
+
+  it.each(['', '{}', '[]', '{"policies":1,"lists":{}}'])('are refused if one is %j', (text) => {
+    expect(() => diffReleases(undefined, text)).toThrow(expect.objectContaining({ code: 'STORE_CORRUPT' }));
   });
 });

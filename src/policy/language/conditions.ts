@@ -123,28 +123,22 @@ function worse(one: Tested, other: Tested): Tested {
 }
 
 function test(condition: Condition, callback: Callback, facts: Facts): Tested {
-  switch (condition.is) {
-    case 'one-of':
-      return testTexts(condition.member, condition.texts, callback);
-    case 'signed': {
-      const { scheme } = facts;
-      if (scheme === undefined) return { state: 'unknown', because: 'its scheme is not known' };
-      return condition.schemes.has(scheme) ? MET : UNMET;
-    }
-    case 'amount':
-      return isWithin(callback.amount, condition.range) ? MET : UNMET;
-    case 'value':
-      return testValue(condition, callback, facts);
-    case 'open': {
-      const { verdict, valid, retryable } = condition.schedule.evaluate(callback, facts);
-      return { state: verdict === 'pass' ? 'met' : 'unmet', valid, retryable };
-    }
-    case 'not': {
-      const tested = testAll(condition.all, callback, facts);
-      if (tested.state === 'met') return { ...tested, state: 'unmet' };
-      return tested.state === 'unmet' ? { ...tested, state: 'met' } : tested;
-    }
+  const { is } = condition;
+  if (is === 'one-of') return testTexts(condition.member, condition.texts, callback);
+  if (is === 'amount') return isWithin(callback.amount, condition.range) ? MET : UNMET;
+  if (is === 'value') return testValue(condition, callback, facts);
+  if (is === 'open') {
+    const { verdict, valid, retryable } = condition.schedule.evaluate(callback, facts);
+    return { state: verdict === 'pass' ? 'met' : 'unmet', valid, retryable };
   }
+  if (is === 'signed') {
+    const { scheme } = facts;
+    if (scheme === undefined) return { state: 'unknown', because: 'its scheme is not known' };
+    return condition.schemes.has(scheme) ? MET : UNMET;
+  }
+  const tested = testAll(condition.all, callback, facts);
+  if (tested.state === 'met') return { ...tested, state: 'unmet' };
+  return tested.state === 'unmet' ? { ...tested, state: 'met' } : tested;
 }
 
 /** Whether the member's values are among the texts: all, some or none of them. */
@@ -288,25 +282,22 @@ function valuesThatMeet(condition: Exclude<Condition, { is: 'not' }>):
       readonly isExact: boolean;
     }
   | undefined {
-  switch (condition.is) {
-    case 'one-of': {
-      const { member, texts } = condition;
-      return { of: member, allows: namedValues(member, texts), isExact: true };
-    }
-    case 'signed':
-      return { of: 'scheme', allows: namedValues('scheme', condition.schemes), isExact: true };
-    case 'amount':
-      return { of: 'amount', allows: amountsWithin(condition.range), isExact: true };
-    case 'value':
-      // What a transaction moves has another value than its native coins.
-      return condition.ofMovements
-        ? undefined
-        : { of: 'value', allows: amountsWithin(condition.range), isExact: true };
-    case 'open': {
-      const { zone, week, hasHolidays } = condition.schedule;
-      return { of: `during in ${zone}`, allows: week, isExact: !hasHolidays };
-    }
+  const { is } = condition;
+  if (is === 'one-of') {
+    const { member, texts } = condition;
+    return { of: member, allows: namedValues(member, texts), isExact: true };
   }
+  if (is === 'amount') return { of: 'amount', allows: amountsWithin(condition.range), isExact: true };
+  if (is === 'value') {
+    // What a transaction moves has another value than its native coins.
+    return condition.ofMovements
+      ? undefined
+      : { of: 'value', allows: amountsWithin(condition.range), isExact: true };
+  }
+  if (is === 'signed')
+    return { of: 'scheme', allows: namedValues('scheme', condition.schemes), isExact: true };
+  const { zone, week, hasHolidays } = condition.schedule;
+  return { of: `during in ${zone}`, allows: week, isExact: !hasHolidays };
 }
 
 function amountsWithin({ above, atLeast, below, atMost }: AmountRange): ValueSet {
