@@ -54,7 +54,7 @@ export function diffValues(
     const [from, to] = [before[last], after[last]];
     const path = [...parents, last];
     if (isObject(from) && isObject(to)) return diffValues(definedIn(from), definedIn(to), directionOf, path);
-    const change = { name: path.join('.'), direction: directionOf(path, from, to) };
+    const [name, direction] = [path.join('.'), directionOf(path, from, to)];
     const items = Array.isArray(from) || Array.isArray(to) ? diffItems(from, to) : undefined;
     const [added, removed] = [items?.added ?? [], items?.removed ?? []];
     const [is, was] = [added[0], removed[0]];
@@ -64,8 +64,8 @@ export function diffValues(
       return diffValues(definedIn(was), definedIn(is), directionOf, [...parents, `${last}[${at}]`]);
     }
     return added.length + removed.length === 0
-      ? [{ ...change, before: from, after: to }]
-      : [{ ...change, added, removed }];
+      ? [{ name, before: from, after: to, direction }]
+      : [{ name, added, removed, direction }];
   });
 }
 
