@@ -17,6 +17,8 @@ export interface Act<P, I extends z.ZodObject, R> {
   /** Who may do it in the console. The command line and the token of the API may do everything. */
   readonly role: Role;
   readonly input: I;
+  /** False if the store keeps no author of it. Its command then has no `--by`. */
+  readonly keepsAuthor?: boolean;
   readonly perform: (parts: P, input: z.output<I>, by: string) => Promise<R>;
   /** What the command prints. */
   readonly text: (result: R) => string;

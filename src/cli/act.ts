@@ -30,7 +30,10 @@ export function actCommand<I extends z.ZodObject, R>(
     path: act.name,
     summary: act.summary,
     example,
-    define: (command) => byOption(define(command)),
+    define(command) {
+      define(command);
+      if (act.keepsAuthor !== false) byOption(command);
+    },
     async run(session, call) {
       // What is wrong with a call is said even if the store can't be reached.
       const given = await input(session, call);
