@@ -55,6 +55,9 @@ export type NotChecked = Readonly<z.output<typeof notChecked>>;
 
 export const NOT_CHECKED: NotChecked = { holds: false, notChecked: true };
 
+export const isChecked = (result: ClaimResult | undefined): result is Exclude<ClaimResult, NotChecked> =>
+  result !== undefined && !('notChecked' in result);
+
 type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'retryable'> : never;
 /** A claim as a rule makes it. Evaluation adds the members that depend on the policy. */
 export type ClaimRequest = Requested<Claim>;

@@ -1,5 +1,5 @@
 import type { Callback, Movements } from '../callback/callback.ts';
-import { BOUNDS, type Claim } from '../claims/claims.ts';
+import { BOUNDS, type Claim, type ClaimRequest } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
@@ -14,11 +14,9 @@ import {
 import { UnreadableMember } from './language/members.ts';
 import { withMovements } from './movements.ts';
 import type { CompiledEntry, CompiledGroup, CompiledPolicy, CompiledRule, Release } from './release.ts';
-import { type RuleOutcome, refuse } from './outcome.ts';
+import { type RuleOutcome, pass, refuse } from './outcome.ts';
+import { type Standing, combine } from './standing.ts';
 import { type Tested, isWithoutConditions, mayMeet, testWhen } from './language/conditions.ts';
-
-/** The validity of an evaluation that does not depend on the time. */
-const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
 
 /**
  * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. It is pure:
@@ -27,190 +25,307 @@ const ALWAYS = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER } as const;
  * so is that of at least one of its enforcing rules.
  */
 export function evaluate(release: Release | undefined, received: Callback, facts: Facts): Proposal {
-  if (release === undefined) return refuseUnevaluated('', 'NOTHING_IN_FORCE');
+  if (release === undefined) return { ...proposalOf('', 0, [], ABSENT), refusal: 'NOTHING_IN_FORCE' };
   const read = readByChain(received, release.assets);
-  const proposal = new ProposalBuilder(release.revision, facts.prices.version);
+  const results: RuleResult[] = [];
+  const judged: Judged[] = [];
   for (const policy of release.policiesFor(read)) {
-    const callback = withMovements(read, policy.movements);
-    const applies = proposal.test(policy, callback, facts);
-    if (applies.state === 'unmet') continue;
-    const failed = appliesByFailure(applies);
-    const position: Position = { policy, changes: changes(applies), failed, isChoice: false };
-    if (applies.state === 'unclear') proposal.add(whenOf(policy), refuseUnclear(applies), position);
-    if (applies.state === 'unknown') proposal.addUnknown(whenOf(policy), applies, position);
-    const known: Known = { callback, facts };
-    for (const entry of policy.entries) {
-      const standing = judge(proposal, entry, known, position);
-      const isCertain = applies.state === 'met' && standing.state === 'holds' && standing.covers;
-      if (isCertain && entry.mode === 'enforce') proposal.cover();
-    }
+    judged.push(judgePolicy(policy, withMovements(read, policy.movements), facts, results));
   }
-  return proposal.build();
+  return proposalOf(release.revision, facts.prices.version, results, together(judged));
 }
 
-/** The conditions of a policy, as a result names them. */
-const whenOf = ({ entries }: CompiledPolicy): Named => ({
-  name: 'when',
-  mode: entries.some(({ mode }) => mode === 'enforce') ? 'enforce' : 'observe',
-});
+/** What an entry comes to, or several of which each must hold. */
+interface Judged {
+  /** `absent`: its `when` is not met. */
+  readonly state: 'absent' | 'fails' | 'holds';
+  /** Whether something in it holds that applies for certain, and not because something is unknown. */
+  readonly covers: boolean;
+  /** Whether it may cover the callback at another time, or at other prices. */
+  readonly mayCover: boolean;
+  /** The enforcing results that refuse. */
+  readonly refusals: readonly Refusal[];
+  /** What the store must find. */
+  readonly requires: readonly Required[];
+  /** How long it fails, or how its choices may fail. `failed`: something in it has failed, even if it holds. */
+  readonly standing: Standing;
+  /** What the evaluation depended on. */
+  readonly dependence: Standing;
+}
 
-/** Where an entry is. */
-interface Position {
-  readonly policy: CompiledPolicy;
+interface Refusal extends Standing {
+  readonly result: number;
+}
+
+/** The claims of a rule, or a choice, before the claims are numbered. */
+type Required = ClaimsOfRule | OpenChoice;
+
+interface ClaimsOfRule extends Pick<Claim, 'result' | 'decides'> {
+  readonly claims: readonly ClaimRequest[];
+  readonly standing: Pick<Claim, 'retryable' | 'failed'>;
+}
+
+interface OpenChoice extends Omit<Choice, 'alternatives'> {
+  readonly alternatives: readonly (Omit<Alternative, 'requires'> & {
+    readonly requires: readonly Required[] | undefined;
+  })[];
+}
+
+const LASTS: Standing = {};
+const NONE: readonly never[] = [];
+const ABSENT: Judged = {
+  state: 'absent',
+  covers: false,
+  mayCover: false,
+  refusals: NONE,
+  requires: NONE,
+  standing: LASTS,
+  dependence: LASTS,
+};
+const HOLDS: Judged = { ...ABSENT, state: 'holds' };
+const COVERS: Judged = { ...HOLDS, covers: true };
+
+/** What several come to together, each of which must hold. */
+function together(parts: readonly Judged[]): Judged {
+  if (parts.length === 1 && parts[0] !== undefined) return parts[0];
+  let { state, covers, mayCover, refusals, requires, standing, dependence } = ABSENT;
+  for (const part of parts) {
+    if (part.state === 'fails' || state === 'absent') state = part.state;
+    covers ||= part.covers;
+    // Most rules pass and add nothing, and this is the hot path: no objects for them.
+    if (part === COVERS) continue;
+    mayCover ||= part.mayCover;
+    refusals = joined(refusals, part.refusals);
+    requires = joined(requires, part.requires);
+    standing = either(standing, part.standing);
+    dependence = either(dependence, part.dependence);
+  }
+  if (state === 'fails') standing = { ...standing, retryable: isRetryable(parts) };
+  return { state, covers, mayCover, refusals, requires, standing, dependence };
+}
+
+const joined = <T>(one: readonly T[], other: readonly T[]): readonly T[] =>
+  one.length === 0 ? other : other.length === 0 ? one : [...one, ...other];
+
+const either = (one: Standing, other: Standing): Standing =>
+  one === LASTS ? other : other === LASTS ? one : combine('one', [one, other]);
+
+/** Each that fails must change, so that they hold together. */
+const isRetryable = (parts: readonly Judged[]): boolean | undefined =>
+  combine(
+    'all',
+    parts.filter(({ state }) => state === 'fails').map(({ standing }) => standing),
+  ).retryable;
+
+/** Where an entry is, and what it is judged by. */
+interface Place {
+  readonly policy: string;
+  readonly callback: Callback;
+  readonly facts: Facts;
+  /** The results so far. Those of the entry are appended. */
+  readonly results: RuleResult[];
   /** Whether a condition around it depends on time or prices, so that it may not apply later. */
   readonly changes: boolean;
-  /** Whether it applies only because a price is missing, so that its refusal is by a failure: see RuleOutcome. */
+  /** Whether it applies only because a price is missing, so that its refusal is by a failure: see Standing. */
   readonly failed: boolean;
   /** Whether it is in `any`, so that its verdict alone decides nothing. */
   readonly isChoice: boolean;
   /** Whether it is an entry of `any` itself: it must apply to hold. */
-  readonly isAlternative?: boolean;
+  readonly isAlternative: boolean;
 }
 
-interface Known {
-  readonly callback: Callback;
-  readonly facts: Facts;
-}
-
-/**
- * What an entry comes to. `absent`: its `when` is not met. `covers`: it applies for certain, and not because
- * something is unknown. `requires`: what the store must find.
- */
-type Standing =
-  | { readonly state: 'absent' }
-  /** `retryable`: everything that fails may hold later without a push. */
-  | { readonly state: 'fails'; readonly retryable: boolean }
-  | { readonly state: 'holds'; readonly covers: boolean; readonly requires: readonly Requirement[] };
-
-const FAILS: Standing = { state: 'fails', retryable: false };
-const FAILS_FOR_NOW: Standing = { state: 'fails', retryable: true };
-const ABSENT: Standing = { state: 'absent' };
-const NOTHING: readonly Requirement[] = [];
-const PASSES: Standing = { state: 'holds', covers: true, requires: NOTHING };
-const HOLDS: Standing = { state: 'holds', covers: false, requires: NOTHING };
-
-function judge(proposal: ProposalBuilder, entry: CompiledEntry, known: Known, outer: Position): Standing {
-  // Most rules have no conditions, and this is the hot path: no objects for them.
-  if (isWithoutConditions(entry.when) && !('group' in entry)) {
-    return judgeRule(proposal, entry, known, outer);
+function judgePolicy(
+  policy: CompiledPolicy,
+  callback: Callback,
+  facts: Facts,
+  results: RuleResult[],
+): Judged {
+  const { name, when, entries } = policy;
+  const applies = testWhen(when, callback, facts);
+  if (applies.state === 'unmet') return depending(ABSENT, applies);
+  const place: Place = {
+    policy: name,
+    callback,
+    facts,
+    results,
+    changes: changes(applies),
+    failed: appliesByFailure(applies),
+    isChoice: false,
+    isAlternative: false,
+  };
+  if (applies.state === 'unknown') reportUnknown('when', applies, place);
+  const judged = applies.state === 'unclear' ? [failWhen(entries, applies, place)] : [];
+  for (const entry of entries) {
+    const each = judge(entry, place);
+    judged.push(applies.state === 'met' && entry.mode === 'enforce' ? each : withoutCover(each));
   }
-  const applies = proposal.test(entry, known.callback, known.facts);
-  return judgeTested(proposal, { entry, applies }, known, outer);
+  return depending(together(judged), applies);
 }
 
-interface TestedEntry {
-  readonly entry: CompiledEntry;
-  readonly applies: Tested;
+function failWhen(entries: readonly CompiledEntry[], applies: Tested, place: Place): Judged {
+  const isEnforced = entries.some(({ mode }) => mode === 'enforce');
+  return fail({ name: 'when', mode: isEnforced ? 'enforce' : 'observe' }, refuseUnclear(applies), place);
 }
 
-function judgeTested(
-  proposal: ProposalBuilder,
-  { entry, applies }: TestedEntry,
-  known: Known,
-  outer: Position,
-): Standing {
-  const position = {
-    policy: outer.policy,
-    changes: outer.changes || changes(applies),
-    failed: outer.failed || appliesByFailure(applies),
-    isChoice: outer.isChoice,
-  };
-  const failing = (outcome: RuleOutcome): Standing => {
-    proposal.add(entry, outcome, position);
-    return fails(outcome.retryable === true || position.changes);
-  };
-  if (applies.state === 'unclear') return failing(refuseUnclear(applies));
+const withoutCover = (judged: Judged): Judged => (judged.covers ? { ...judged, covers: false } : judged);
+
+function judge(entry: CompiledEntry, outer: Place): Judged {
+  if (isWithoutConditions(entry.when)) return judgeApplying(entry, outer);
+  const applies = testWhen(entry.when, outer.callback, outer.facts);
+  return depending(judgeTested(entry, applies, within(outer, applies)), applies);
+}
+
+function judgeTested(entry: CompiledEntry, applies: Tested, place: Place): Judged {
+  const { isAlternative } = place;
+  if (applies.state === 'met') return judgeApplying(entry, place);
+  if (applies.state === 'unclear') return fail(entry, refuseUnclear(applies), place);
   if (applies.state === 'unmet') {
-    return outer.isAlternative === true ? failing(refuse('its conditions under when are not met')) : ABSENT;
+    return isAlternative ? fail(entry, refuse('its conditions under when are not met'), place) : ABSENT;
   }
-  if (applies.state === 'unknown') {
-    if (outer.isAlternative === true) {
-      return failing(refuse(unknownText(applies)));
-    }
-    proposal.addUnknown(entry, applies, position);
-  }
-  const standing =
-    'group' in entry
-      ? entry.group === 'any'
-        ? judgeAny(proposal, entry, known, position)
-        : judgeAll(proposal, entry, known, { ...position, isAlternative: outer.isAlternative === true })
-      : judgeRule(proposal, entry, known, position);
-  if (standing.state !== 'holds' || applies.state === 'met') return standing;
-  return { ...standing, covers: false };
+  if (isAlternative) return fail(entry, refuse(unknownText(applies)), place);
+  reportUnknown(entry.name, applies, place);
+  return withoutCover(judgeApplying(entry, place));
 }
 
-function judgeRule(
-  proposal: ProposalBuilder,
-  rule: CompiledRule,
-  { callback, facts }: Known,
-  position: Position,
-): Standing {
-  const outcome = evaluateRule(rule, callback, facts);
-  const result = proposal.add(rule, outcome, position);
-  if (outcome.verdict === 'refuse') return fails(outcome.retryable === true || position.changes);
-  // Outside of `any`, the store checks all claims, whatever is required.
-  if (outcome.verdict === 'pass' || !position.isChoice) return rule.covers ? PASSES : HOLDS;
-  return { state: 'holds', covers: rule.covers, requires: [result] };
+function judgeApplying(entry: CompiledEntry, place: Place): Judged {
+  if (!('group' in entry)) return judgeRule(entry, place);
+  return entry.group === 'any' ? judgeAny(entry, place) : judgeAll(entry, place);
+}
+
+function judgeRule(rule: CompiledRule, place: Place): Judged {
+  const outcome = evaluateRule(rule, place.callback, place.facts);
+  if (outcome.verdict === 'refuse') return fail(rule, outcome, place);
+  const result = place.results.push(resultOf(rule, outcome, place)) - 1;
+  const { covers } = rule;
+  const { valid, usesPrices, claims } = outcome;
+  if (claims === undefined) {
+    const depends = outcome.retryable === true || usesPrices === true || valid !== undefined;
+    const holds = covers ? COVERS : HOLDS;
+    return depends ? { ...holds, dependence: outcome } : holds;
+  }
+  const decides = rule.mode === 'enforce' && !place.isChoice;
+  return {
+    state: 'holds',
+    covers,
+    mayCover: false,
+    refusals: NONE,
+    requires: [{ result, decides, claims, standing: standingAt(place, outcome) }],
+    standing: LASTS,
+    dependence: valid === undefined && usesPrices !== true ? LASTS : { valid, usesPrices },
+  };
 }
 
 /** Each entry that applies must hold. As an alternative, it holds only if one of them applies for certain. */
-function judgeAll(
-  proposal: ProposalBuilder,
-  group: CompiledGroup,
-  known: Known,
-  { isAlternative, ...position }: Position,
-): Standing {
-  const before = proposal.coverageChanges;
-  const standings = group.entries.map((entry) => judge(proposal, entry, known, position));
-  const failing = standings.filter((standing) => standing.state === 'fails');
-  if (failing.length > 0) return fails(failing.every(({ retryable }) => retryable));
-  const holding = standings.filter((standing) => standing.state === 'holds');
-  const covers = holding.some((standing) => standing.covers);
-  if (isAlternative === true && !covers) {
-    // A rule that does not apply now may apply later.
-    const mayChange = position.changes || proposal.coverageChanges > before;
-    proposal.add(group, refuse('none of its rules applies for certain'), { ...position, changes: mayChange });
-    return fails(mayChange);
-  }
-  if (holding.length === 0) return ABSENT;
-  return { state: 'holds', covers, requires: holding.flatMap(({ requires }) => requires) };
+function judgeAll(group: CompiledGroup, place: Place): Judged {
+  const inner = place.isAlternative ? { ...place, isAlternative: false } : place;
+  const judged = together(group.entries.map((entry) => judge(entry, inner)));
+  if (judged.state === 'fails') return withoutCover(judged);
+  if (!place.isAlternative || judged.covers) return judged;
+  // A rule that does not apply now may apply later.
+  const refusal = { ...refuse('none of its rules applies for certain'), retryable: judged.mayCover };
+  return together([judged, fail(group, refusal, place)]);
 }
 
 /** The first alternative that holds is taken. What only the store knows is decided there, in the same order. */
-function judgeAny(
-  proposal: ProposalBuilder,
-  group: CompiledGroup,
-  known: Known,
-  position: Position,
-): Standing {
-  const result = proposal.announce(group, position);
-  const inner = { ...position, isChoice: true, isAlternative: true };
-  const alternatives: Alternative[] = [];
-  let [covers, retryable] = [true, false];
+function judgeAny(group: CompiledGroup, place: Place): Judged {
+  const { results } = place;
+  const result = results.push(resultOf(group, refuse(''), place)) - 1;
+  const inner = { ...place, isChoice: true, isAlternative: true };
+  const alternatives: OpenChoice['alternatives'][number][] = [];
+  const judged: Judged[] = [];
   for (const entry of group.entries) {
-    const from = proposal.length;
-    const standing = judge(proposal, entry, known, inner);
-    const requires = standing.state === 'holds' ? standing.requires : undefined;
-    alternatives.push({ from, to: proposal.length, ...(requires === undefined ? {} : { requires }) });
-    covers &&= standing.state !== 'holds' || standing.covers;
-    // Any alternative may hold later, so one that passes by itself is enough.
-    retryable ||= standing.state === 'fails' && standing.retryable;
-    retryable ||=
-      requires?.some((requirement) => typeof requirement === 'object' && requirement.retryable) === true;
+    const from = results.length;
+    const each = judge(entry, inner);
+    const requires = each.state === 'holds' ? each.requires : undefined;
+    judged.push(each);
+    alternatives.push({ from, to: results.length, requires });
     // Later alternatives would never be taken.
     if (requires?.length === 0) break;
   }
+  const { dependence, ...any } = together(judged);
+  const standing = judged.reduce((all, each) => either(all, each.standing), LASTS);
+  const covers = judged.every((each) => each.state !== 'holds' || each.covers);
   // An alternative that fails for now may be the one that covers the callback.
-  if (retryable && !covers) proposal.addCoverageChange();
-  const standing = proposal.choose(group, { result, alternatives, retryable }, position);
-  return standing.state === 'holds' && !covers ? { ...standing, covers } : standing;
+  const mayCover = any.mayCover || (!covers && standing.retryable === true);
+  const outcome = outcomeOfAny(alternatives, results);
+  results[result] = resultOf(group, outcome, place);
+  const own = standingAt(place, standing);
+  if (outcome.verdict === 'refuse') {
+    const refusals = refusalsOf(results, result, own);
+    return { ...ABSENT, state: 'fails', mayCover, refusals, standing: own, dependence };
+  }
+  const holds = { ...HOLDS, covers, mayCover, dependence };
+  const { failed } = standing;
+  if (outcome.verdict === 'pass') return { ...holds, standing: { failed } };
+  const choice = { result, decides: group.mode === 'enforce', ...own, alternatives };
+  return { ...holds, requires: [choice], standing: { ...own, failed } };
 }
 
-const fails = (retryable: boolean): Standing => (retryable ? FAILS_FOR_NOW : FAILS);
+function outcomeOfAny(alternatives: OpenChoice['alternatives'], results: readonly RuleResult[]): RuleOutcome {
+  const own = alternatives.map(({ from, to }) => ownResults(results.slice(from, to)));
+  const at = alternatives.findIndex(({ requires }) => requires !== undefined);
+  const first = alternatives[at];
+  if (first === undefined) {
+    const reasons = own.map((each, index) => `alternative ${index + 1}: ${failureIn(each)}`);
+    return refuse(`no alternative holds: ${reasons.join('; ')}`);
+  }
+  if (first.requires?.length === 0) {
+    const { rule = '', because = '' } = own[at]?.[0] ?? {};
+    return pass(`alternative ${at + 1} holds: ${rule}: ${because}`);
+  }
+  return { verdict: 'claim', because: `one of ${alternatives.length} alternatives must hold`, values: {} };
+}
+
+function failureIn(results: readonly RuleResult[]): string {
+  const failed = results.find(({ verdict }) => verdict === 'refuse');
+  return failed === undefined ? 'it does not hold' : `${failed.rule}: ${failed.because}`;
+}
+
+/** A refusal of an entry. */
+function fail(named: Named, outcome: RuleOutcome, place: Place): Judged {
+  const { results } = place;
+  const result = results.push(resultOf(named, outcome, place)) - 1;
+  const standing = standingAt(place, outcome);
+  return {
+    ...ABSENT,
+    state: 'fails',
+    refusals: refusalsOf(results, result, standing),
+    standing,
+    dependence: outcome,
+  };
+}
+
+const refusalsOf = (
+  results: readonly RuleResult[],
+  result: number,
+  standing: Standing,
+): readonly Refusal[] => (results[result]?.mode === 'enforce' ? [{ result, ...standing }] : NONE);
+
+/** It is not known whether a policy or rule applies. It applies then, and covers nothing. */
+function reportUnknown(name: string, applies: Tested, { policy, results }: Place): void {
+  const outcome = refuse(unknownText(applies));
+  results.push(resultOf({ name, mode: 'observe' }, outcome, { policy, isChoice: false }));
+}
 
 const changes = ({ retryable }: Tested): boolean => retryable === true;
 
 const appliesByFailure = ({ state, failed }: Tested): boolean => state === 'unknown' && failed === true;
+
+/** The place within the conditions of an entry. */
+const within = (place: Place, applies: Tested): Place =>
+  changes(applies) ? { ...place, changes: true, failed: place.failed || appliesByFailure(applies) } : place;
+
+/** What it comes to under these conditions. */
+function depending(judged: Judged, applies: Tested): Judged {
+  if (!changes(applies)) return judged;
+  return { ...judged, mayCover: true, dependence: combine('one', [judged.dependence, applies]) };
+}
+
+/** How a refusal stands under the conditions around it. */
+const standingAt = (place: Place, { retryable, failed }: Standing) => ({
+  retryable: place.changes || retryable === true,
+  failed: place.failed || failed === true ? true : undefined,
+});
 
 const refuseUnclear = ({ because = '', values }: Tested): RuleOutcome => refuse(because, values);
 
@@ -232,234 +347,85 @@ function evaluateRule(rule: CompiledRule, callback: Callback, facts: Facts): Rul
 type Named = Pick<CompiledEntry, 'name' | 'mode'>;
 
 function resultOf(
-  named: Named,
+  { name, mode }: Named,
   { verdict, because, values }: RuleOutcome,
-  { policy, isChoice }: Pick<Position, 'policy' | 'isChoice'>,
+  { policy, isChoice }: Pick<Place, 'policy' | 'isChoice'>,
 ): RuleResult {
-  const mode = isChoice ? 'alternative' : named.mode;
-  return { policy: policy.name, rule: named.name, mode, verdict, because, values };
+  return { policy, rule: name, mode: isChoice ? 'alternative' : mode, verdict, because, values };
 }
 
-/** The rule result that a claim belongs to, and how its refusal counts. */
-type ClaimEffect = Pick<Claim, 'result' | 'decides' | 'retryable'> & { readonly failed: boolean };
-
-class ProposalBuilder {
-  readonly #revision: string;
-  readonly #results: RuleResult[] = [];
-  readonly #claims: Claim[] = [];
-  readonly #choices: Choice[] = [];
-  /** The outcomes of rules in `any`, by result, until it is clear whether the store must check them. */
-  readonly #outcomes = new Map<number, RuleOutcome>();
-  /** The number of values that the claims look up. */
-  #values = 0;
-  #validFromMs: number = ALWAYS.fromMs;
-  #validUntilMs: number = ALWAYS.untilMs;
-  #covered = false;
-  #coverageChanges = 0;
-  /** Whether a result so far depended on time, prices or answers. */
-  #varies = false;
-  #usedPriceVersion = 0;
-  readonly #priceVersion: number;
-  #refuses = false;
-  #lastingBy: number | undefined;
-  /** Whether all that refuses has failed. */
-  #failed = true;
-
-  constructor(revision: string, priceVersion: number) {
-    this.#revision = revision;
-    this.#priceVersion = priceVersion;
+function proposalOf(
+  revision: string,
+  priceVersion: number,
+  results: readonly RuleResult[],
+  judged: Judged,
+): Proposal {
+  const { refusals, covers, mayCover, requires } = judged;
+  const { valid, usesPrices, retryable } = judged.dependence;
+  const claims: Claim[] = [];
+  const choices: Choice[] = [];
+  for (const each of requires) {
+    if ('alternatives' in each) choices.push(numbered(each, claims));
+    else addClaims(each, claims);
   }
-
-  get length(): number {
-    return this.#results.length;
-  }
-
-  /** How many conditions and alternatives so far may cover the callback at another time, or at other prices. */
-  get coverageChanges(): number {
-    return this.#coverageChanges;
-  }
-
-  addCoverageChange(): void {
-    this.#coverageChanges++;
-  }
-
-  /** Whether the callback meets `when`. The proposal is valid as long as the answer is. */
-  test({ when }: Pick<CompiledEntry, 'when'>, callback: Callback, facts: Facts): Tested {
-    const tested = testWhen(when, callback, facts);
-    if (changes(tested)) {
-      this.#noteUse(tested);
-      this.addCoverageChange();
-    }
-    return tested;
-  }
-
-  #noteUse({ valid, usesPrices }: Pick<RuleOutcome, 'valid' | 'usesPrices'>): void {
-    this.#varies ||= valid !== undefined || usesPrices === true;
-    if (valid !== undefined) {
-      this.#validFromMs = Math.max(this.#validFromMs, valid.fromMs);
-      this.#validUntilMs = Math.min(this.#validUntilMs, valid.untilMs);
-    }
-    if (usesPrices === true) this.#usedPriceVersion = this.#priceVersion;
-  }
-
-  /** Adds the result of a rule, and returns its index. */
-  add(named: Named, outcome: RuleOutcome, position: Position): number {
-    const result = this.#results.length;
-    const { verdict } = outcome;
-    const failed = outcome.failed === true || position.failed;
-    this.#results.push(resultOf(named, outcome, position));
-    this.#noteUse(outcome);
-    this.#varies ||= outcome.retryable === true && verdict !== 'claim';
-    const retryable = outcome.retryable === true || position.changes;
-    if (position.isChoice) this.#outcomes.set(result, { ...outcome, retryable, failed });
-    else if (verdict === 'refuse') this.#decide(result, retryable, failed);
-    else if (verdict === 'claim') {
-      const decides = named.mode === 'enforce';
-      this.#claim(outcome, { result, decides, retryable, failed });
-    }
-    return result;
-  }
-
-  #decide(result: number, retryable: boolean, failed: boolean): void {
-    const { mode, verdict } = this.#results[result] ?? {};
-    if (mode !== 'enforce' || verdict !== 'refuse') return;
-    this.#refuses = true;
-    if (!retryable) this.#lastingBy ??= result;
-    this.#failed &&= failed;
-  }
-
-  #claim(
-    { claims = [] }: Pick<RuleOutcome, 'claims'>,
-    { result, decides, retryable, failed }: ClaimEffect,
-  ): void {
-    for (const each of claims) {
-      // Named one by one, because spreading a second object takes longer.
-      const claim = { ...each, result, decides, retryable };
-      this.#claims.push(failed ? { ...claim, failed } : claim);
-      if ('values' in claim) this.#values += claim.values.length;
-      if ('list' in claim) this.#values += claim.also?.flat().length ?? 0;
-    }
-  }
-
-  /** Reports that it is not known whether a policy or rule applies. It applies then, and covers nothing. */
-  addUnknown({ name }: Named, tested: Tested, { policy }: Position): void {
-    const outcome = refuse(unknownText(tested));
-    this.#results.push(resultOf({ name, mode: 'observe' }, outcome, { policy, isChoice: false }));
-  }
-
-  /** Adds the result of `any` before those of its alternatives; {@link choose} completes it. */
-  announce({ name, mode }: Named, { policy, isChoice }: Position): number {
-    return this.#results.push(resultOf({ name, mode }, refuse(''), { policy, isChoice })) - 1;
-  }
-
-  choose(
-    { name, mode }: Named,
-    { result, alternatives, ...given }: Pick<Choice, 'result' | 'alternatives' | 'retryable'>,
-    { policy, changes: changing, failed: isByFailure, isChoice }: Position,
-  ): Standing {
-    const first = alternatives.find(({ requires }) => requires !== undefined);
-    const verdict = first === undefined ? 'refuse' : first.requires?.length === 0 ? 'pass' : 'claim';
-    const retryable = changing || given.retryable;
-    const hasFailed = ({ from, to }: Alternative): boolean =>
-      this.#results.slice(from, to).some(({ verdict: each }, at) => {
-        return each === 'refuse' && this.#outcomes.get(from + at)?.failed === true;
-      });
-    const failed = isByFailure || alternatives.some(hasFailed);
-    const because = this.#becauseOf(alternatives, first);
-    this.#results[result] = resultOf({ name, mode }, { verdict, because, values: {} }, { policy, isChoice });
-    if (isChoice) this.#outcomes.set(result, { verdict, because, values: {}, retryable, failed });
-    else this.#decide(result, retryable, failed);
-    if (verdict === 'refuse') return fails(retryable);
-    if (verdict === 'pass') return PASSES;
-    const choice: Choice = {
-      result,
-      decides: mode === 'enforce',
-      retryable,
-      ...(failed ? { failed } : {}),
-      alternatives,
-    };
-    if (!isChoice) {
-      this.#choices.push(choice);
-      this.#claimFor(choice);
-    }
-    return { state: 'holds', covers: true, requires: [choice] };
-  }
-
-  /** Claims what the alternatives require. The alternatives decide whether it is needed. */
-  #claimFor({ alternatives }: Choice): void {
-    for (const requirement of alternatives.flatMap(({ requires = [] }) => requires)) {
-      if (typeof requirement === 'object') this.#claimFor(requirement);
-      else {
-        const outcome = this.#outcomes.get(requirement);
-        if (outcome !== undefined) {
-          const { retryable = false, failed = false } = outcome;
-          this.#claim(outcome, { result: requirement, decides: false, retryable, failed });
-        }
-      }
-    }
-  }
-
-  #becauseOf(alternatives: readonly Alternative[], first: Alternative | undefined): string {
-    if (first === undefined) {
-      const reasons = alternatives.map(
-        (alternative, at) => `alternative ${at + 1}: ${this.#failureIn(alternative)}`,
-      );
-      return `no alternative holds: ${reasons.join('; ')}`;
-    }
-    const number = alternatives.indexOf(first) + 1;
-    if (first.requires?.length === 0) {
-      const { rule = '', because = '' } = ownResults(this.#results, first)[0] ?? {};
-      return `alternative ${number} holds: ${rule}: ${because}`;
-    }
-    return `one of ${alternatives.length} alternatives must hold`;
-  }
-
-  #failureIn(alternative: Alternative): string {
-    const failed = ownResults(this.#results, alternative).find(({ verdict }) => verdict === 'refuse');
-    return failed === undefined ? 'it does not hold' : `${failed.rule}: ${failed.because}`;
-  }
-
-  cover(): void {
-    this.#covered = true;
-  }
-
-  build(): Proposal {
-    const tooMany = this.#claims.length > BOUNDS.claims || this.#values > BOUNDS.values;
-    const excess = tooMany ? 'TOO_MANY_CLAIMS' : undefined;
-    // A refusal by a rule is the more useful reason.
-    const refusal = this.#refuses ? undefined : this.#covered ? excess : 'NO_POLICY';
-    const mayPass =
-      refusal === 'NO_POLICY' ? this.#coverageChanges > 0 : refusal !== undefined && this.#varies;
-    return {
-      revision: this.#revision,
-      approves: this.#covered && !this.#refuses && !tooMany,
-      refusal,
-      results: this.#results,
-      // A proposal with too many claims is refused, so the store checks none of them.
-      claims: tooMany ? [] : this.#claims,
-      choices: tooMany || this.#choices.length === 0 ? undefined : this.#choices,
-      retryable: this.#refuses ? this.#lastingBy === undefined : mayPass,
-      lastingBy: this.#lastingBy,
-      failed: this.#refuses && this.#failed ? true : undefined,
-      prices: this.#usedPriceVersion,
-      validFromMs: this.#validFromMs,
-      validUntilMs: this.#validUntilMs,
-    };
-  }
-}
-
-function refuseUnevaluated(revision: string, refusal: Proposal['refusal']): Proposal {
+  const isRefused = refusals.length > 0;
+  const tooMany = claims.length > BOUNDS.claims || valuesIn(claims) > BOUNDS.values;
+  // A refusal by a rule is the more useful reason.
+  const refusal = isRefused ? undefined : !covers ? 'NO_POLICY' : tooMany ? 'TOO_MANY_CLAIMS' : undefined;
+  const standing = isRefused ? combine('all', refusals) : LASTS;
+  const varies = valid !== undefined || usesPrices === true || retryable === true;
   return {
     revision,
-    approves: false,
+    approves: covers && !isRefused && !tooMany,
     refusal,
-    results: [],
-    claims: [],
-    retryable: false,
-    prices: 0,
-    validFromMs: ALWAYS.fromMs,
-    validUntilMs: ALWAYS.untilMs,
+    results,
+    // A proposal with too many claims is refused, so the store checks none of them.
+    claims: tooMany ? [] : claims,
+    choices: tooMany || choices.length === 0 ? undefined : choices,
+    retryable: isRefused ? standing.retryable === true : covers ? tooMany && varies : mayCover,
+    lastingBy: refusals.find((each) => each.retryable !== true)?.result,
+    failed: standing.failed === true ? true : undefined,
+    prices: usesPrices === true ? priceVersion : 0,
+    validFromMs: Math.max(0, valid?.fromMs ?? 0),
+    validUntilMs: valid?.untilMs ?? Number.MAX_SAFE_INTEGER,
   };
+}
+
+function addClaims({ claims, result, decides, standing }: ClaimsOfRule, all: Claim[]): void {
+  const { retryable, failed } = standing;
+  for (const each of claims) {
+    // Named one by one, because spreading a second object takes longer.
+    const claim = { ...each, result, decides, retryable };
+    all.push(failed === true ? { ...claim, failed } : claim);
+  }
+}
+
+/** The choice with the indexes of its claims, which are added to `claims`. */
+function numbered({ alternatives, ...choice }: OpenChoice, claims: Claim[]): Choice {
+  const requirementsOf = (required: Required): readonly Requirement[] => {
+    if ('alternatives' in required) return [numbered(required, claims)];
+    const from = claims.length;
+    addClaims(required, claims);
+    return required.claims.map((_, index) => from + index);
+  };
+  return {
+    ...choice,
+    alternatives: alternatives.map(({ from, to, requires }) => ({
+      from,
+      to,
+      requires: requires?.flatMap(requirementsOf),
+    })),
+  };
+}
+
+/** How many values the claims look up. */
+function valuesIn(claims: readonly Claim[]): number {
+  let values = 0;
+  for (const claim of claims) {
+    if ('values' in claim) values += claim.values.length;
+    if ('list' in claim) values += claim.also?.flat().length ?? 0;
+  }
+  return values;
 }
 
 /** The plugin questions of all policies that apply, by key. They need answers before the evaluation. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BOUNDS, type Claim, type ClaimResult, explainClaim } from '../claims/claims.ts';
+import { BOUNDS, type Claim, type ClaimResult, explainClaim, isChecked } from '../claims/claims.ts';
 import type { Amount } from '../values/amount.ts';
 import {
   type Alternative,
@@ -7,7 +7,9 @@ import {
   type Proposal,
   type RuleResult,
   ownResults,
+  claimsIn,
   proposalFromJson,
+  standingInStore,
 } from './proposal.ts';
 
 /** The store's decision on a proposal. */
@@ -138,13 +140,8 @@ function decidingIn(
 /** Whether the refusal of a rule stands until a push or a change of a list: see Proposal. */
 function lasts(index: number, proposal: Explained, decision: StoreDecision): boolean {
   if (proposal.results[index]?.verdict === 'refuse') return index === proposal.lastingBy;
-  const choice = choiceAt(proposal.choices, index);
-  const claims = choice ? claimsIn(choice, proposal, decision) : claimsOf(proposal, index, decision);
-  const failed = claims.filter((each) => wasFound(each) && each.found?.holds === false);
-  // Any alternative may hold later. Without alternatives, each claim must.
-  return choice
-    ? !choice.retryable && !failed.some(({ claim }) => claim.retryable)
-    : failed.some(({ claim }) => !claim.retryable);
+  const refused = choiceAt(proposal.choices, index) ?? indexesOf(proposal, index);
+  return standingInStore(refused, proposal.claims, decision.claims).retryable !== true;
 }
 
 const entryDetail = z.object({ proposal: z.unknown() });
@@ -226,18 +223,18 @@ interface CheckedClaim {
   readonly found: ClaimResult | undefined;
 }
 
-function claimsOf(
-  { claims }: Pick<Proposal, 'claims'>,
-  result: number,
-  decision: StoreDecision,
-): readonly CheckedClaim[] {
-  const own: CheckedClaim[] = [];
-  for (let at = 0; at < claims.length; at++) {
-    const claim = claims[at];
-    if (claim?.result === result) own.push({ claim, found: decision.claims[at] });
-  }
+/** The indexes of the claims of a result. */
+function indexesOf({ claims }: Pick<Proposal, 'claims'>, result: number): readonly number[] {
+  const own: number[] = [];
+  for (let at = 0; at < claims.length; at++) if (claims[at]?.result === result) own.push(at);
   return own;
 }
+
+const claimsOf = (proposal: Pick<Proposal, 'claims'>, result: number, decision: StoreDecision) =>
+  indexesOf(proposal, result).flatMap((at): readonly CheckedClaim[] => {
+    const claim = proposal.claims[at];
+    return claim === undefined ? [] : [{ claim, found: decision.claims[at] }];
+  });
 
 /** False for no claims. */
 const allHold = (claims: readonly CheckedClaim[]): boolean =>
@@ -271,19 +268,19 @@ function explainChoice(
 ): RuleExplanation {
   const explained = { policy, rule, mode };
   // The first alternative begins with a claim, so a choice that the store reached has one that was checked.
-  const isReached = claimsIn(choice, proposal, decision).some(wasFound);
+  const isReached = claimsIn(choice).some((at) => isChecked(decision.claims[at]));
   if (!isReached) {
     return { ...explained, verdict: 'FAILURE', because: `the store did not check it: ${because}` };
   }
   const failed: string[] = [];
   const rules = proposal.results.map((result, index) => ({ ...result, index }));
   for (const [at, alternative] of choice.alternatives.entries()) {
-    const own = ownResults(rules, alternative);
+    const own = ownResults(rules.slice(alternative.from, alternative.to));
     // Of an alternative that the evaluation refused, the store checked nothing.
     const refused =
       alternative.requires === undefined ? own.filter((each) => each.verdict === 'refuse') : own;
     const explanations = refused.map(({ index }) => explainResult(index, proposal, decision));
-    if (isTaken(alternative, proposal, decision)) {
+    if (isTaken(alternative, decision)) {
       const [first] = explanations;
       const holds = `alternative ${at + 1} holds: ${first?.rule}: ${first?.because}`;
       const not = failed.map((text) => `; not ${text}`);
@@ -295,29 +292,13 @@ function explainChoice(
   return { ...explained, verdict: 'FAILURE', because: `no alternative holds: ${failed.join('; ')}` };
 }
 
-function claimsIn(
-  { alternatives }: Choice,
-  proposal: Explained,
-  decision: StoreDecision,
-): readonly CheckedClaim[] {
-  return alternatives
-    .flatMap(({ requires = [] }) => requires)
-    .flatMap((requirement) =>
-      typeof requirement === 'object'
-        ? claimsIn(requirement, proposal, decision)
-        : claimsOf(proposal, requirement, decision),
-    );
-}
-
-const wasFound = ({ found }: CheckedClaim): boolean => found !== undefined && !('notChecked' in found);
-
 /** Whether an alternative holds. The store checks none after the one that it takes. */
-function isTaken({ requires }: Alternative, proposal: Explained, decision: StoreDecision): boolean {
+function isTaken({ requires }: Alternative, { claims }: Pick<StoreDecision, 'claims'>): boolean {
   return (
     requires?.every((requirement) =>
-      typeof requirement === 'object'
-        ? requirement.alternatives.some((alternative) => isTaken(alternative, proposal, decision))
-        : claimsOf(proposal, requirement, decision).every(({ found }) => found?.holds === true),
+      typeof requirement === 'number'
+        ? claims[requirement]?.holds === true
+        : requirement.alternatives.some((alternative) => isTaken(alternative, { claims })),
     ) ?? false
   );
 }
@@ -339,7 +320,7 @@ function explainClaims(
   const failed = claims.findIndex(({ found }) => found?.holds !== true);
   const at = failed === -1 ? nearestToLimit(claims) : failed;
   const { claim, found } = claims[at] ?? {};
-  if (claim === undefined || found === undefined || 'notChecked' in found) {
+  if (claim === undefined || !isChecked(found)) {
     return { verdict: 'FAILURE', because: `the store did not check it: ${because}` };
   }
   // A rule that makes a claim for each address of a withdrawal lists the addresses in the same order.

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { claimSchema, claimToJson } from '../claims/claims.ts';
+import { type Claim, type ClaimResult, claimSchema, claimToJson, isChecked } from '../claims/claims.ts';
 import { CountersignError } from '../errors.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
+import { type Standing, combine } from './standing.ts';
 
 const ruleResult = z.strictObject({
   policy: z.string(),
@@ -36,7 +37,7 @@ const listedResult = z
     values: usedValues,
   }));
 
-/** What must hold for an alternative: a result, by its index, or one of further alternatives. */
+/** What must hold for an alternative: a claim, by its index, or one of further alternatives. */
 export type Requirement = number | Choice;
 
 /** An entry of `any`. */
@@ -48,31 +49,59 @@ export interface Alternative {
   readonly requires?: readonly Requirement[] | undefined;
 }
 
-/** The alternatives of an `any`, in order. The store takes the first one whose claims hold. */
-export interface Choice {
+/**
+ * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable` and `failed`:
+ * see Standing, of the alternatives that the evaluation refused.
+ */
+export interface Choice extends Standing {
   /** The index of its own result. */
   readonly result: number;
   /** Whether a refusal is needed if none holds; false for `mode: observe`. */
   readonly decides: boolean;
-  /** Whether an alternative was refused by something that changes without a push. */
   readonly retryable: boolean;
-  /** True if an alternative was refused by a failure: see RuleOutcome. */
-  readonly failed?: boolean | undefined;
   /** Up to the first that holds whatever the store finds. */
   readonly alternatives: readonly Alternative[];
 }
 
 /**
- * The results that decide an alternative: neither those of an `any` in it, which has a result of its own, nor
+ * Of the results of an alternative, those that decide it: neither those of an `any` in it, which has a result of its own, nor
  * that a condition is not known, which decides nothing.
  */
-export function ownResults<R extends Pick<RuleResult, 'rule' | 'mode'>>(
-  results: readonly R[],
-  { from, to }: Pick<Alternative, 'from' | 'to'>,
-): readonly R[] {
-  const own = results.slice(from, to).filter((each) => each.mode !== 'observe');
+export function ownResults<R extends Pick<RuleResult, 'rule' | 'mode'>>(results: readonly R[]): readonly R[] {
+  const own = results.filter((each) => each.mode !== 'observe');
   const inner = own.filter((each) => each.rule.startsWith('any#')).map((each) => `${placeOf(each)}.`);
   return own.filter((each) => !inner.some((place) => placeOf(each).startsWith(place)));
+}
+
+/** The indexes of the claims of a choice, and of the choices in it. */
+export const claimsIn = ({ alternatives }: Pick<Choice, 'alternatives'>): readonly number[] =>
+  alternatives
+    .flatMap(({ requires = [] }) => requires)
+    .flatMap((each) => (typeof each === 'number' ? [each] : claimsIn(each)));
+
+/** How long a refusal stands by a claim that the store checked, and that fails. */
+const standingOfClaim = (claim: Claim, result: ClaimResult): Standing => ({
+  retryable: claim.retryable,
+  // A lock-out, and a list that is missing, say nothing about the callback.
+  failed: claim.failed === true || claim.type === 'refusals' || ('missing' in result && result.missing),
+});
+
+/**
+ * How long a refusal by the store stands: by claims, by their indexes, each of which must hold, or by a choice. `found`
+ * is what the store found for each claim of the proposal.
+ */
+export function standingInStore(
+  refused: readonly number[] | Choice,
+  claims: readonly Claim[],
+  found: readonly ClaimResult[],
+): Standing {
+  const isChoice = 'alternatives' in refused;
+  const failing = (isChoice ? claimsIn(refused) : refused).flatMap((at) => {
+    const [claim, result] = [claims[at], found[at]];
+    return claim !== undefined && isChecked(result) && !result.holds ? [standingOfClaim(claim, result)] : [];
+  });
+  // Any alternative may hold later, so a change of one is enough.
+  return isChoice ? combine('one', [refused, ...failing]) : combine('all', failing);
 }
 
 const placeOf = (result: Pick<RuleResult, 'rule'>): string => result.rule.slice(result.rule.indexOf('#') + 1);
@@ -108,7 +137,7 @@ const proposalSchema = z.strictObject({
   claims: z.array(claimSchema).readonly(),
   /** What `any` leaves to the store. The claims of its rules have `decides: false`. */
   choices: z.array(choice).readonly().optional(),
-  /** True if rules refuse, and all of them by a failure: see RuleOutcome. */
+  /** True if rules refuse, and all of them by a failure: see Standing. */
   failed: z.boolean().optional(),
   /**
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a

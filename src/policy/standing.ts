@@ -32,7 +32,9 @@ export interface Validity {
 export function combine(changing: 'all' | 'one', standings: readonly Standing[]): Standing {
   const isAll = changing === 'all' && standings.length > 0;
   let valid: Validity | undefined;
-  let [usesPrices, retryable, failed] = [false, isAll, isAll];
+  let usesPrices = false;
+  let retryable = isAll;
+  let failed = isAll;
   for (const each of standings) {
     valid = bothValid(valid, each.valid);
     usesPrices ||= each.usesPrices === true;

@@ -72,7 +72,7 @@ describe('any', () => {
       ['window', false, 4],
     ]);
     expect(proposal.choices).toMatchObject([
-      { result: 0, decides: true, alternatives: [{}, { requires: [2] }, { requires: [4] }] },
+      { result: 0, decides: true, alternatives: [{}, { requires: [0] }, { requires: [1] }] },
     ]);
     expect(proposalFromJson(JSON.parse(JSON.stringify(proposalToJson(proposal))))).toEqual(proposal);
   });

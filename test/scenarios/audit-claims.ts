@@ -253,22 +253,20 @@ function valueFaults(
   ];
 }
 
-/** The results that the claims of a choice belong to. */
+/** The claims of a choice, by their indexes. */
 const claimsOf = ({ alternatives }: Choice): readonly number[] =>
   alternatives.flatMap(({ requires = [] }) =>
     requires.flatMap((each) => (typeof each === 'object' ? claimsOf(each) : [each])),
   );
 
-/** The results of the first alternative that holds; undefined if none does. */
+/** The claims of the first alternative that holds; undefined if none does. */
 function takenBy({ alternatives }: Choice, approval: Approval, books: Books): readonly number[] | undefined {
   const { claims } = approval.proposal;
-  const holds = (result: number): boolean => {
-    const own = claims.flatMap((claim, index) => (claim.result === result ? [index] : []));
-    const faults = own.flatMap((index) => {
-      const claim = claims[index];
-      return claim === undefined ? [] : claimFaults(books, approval, claim, approval.entry.claims[index]);
-    });
-    return own.length > 0 && faults.length === 0;
+  const holds = (index: number): boolean => {
+    const claim = claims[index];
+    return (
+      claim !== undefined && claimFaults(books, approval, claim, approval.entry.claims[index]).length === 0
+    );
   };
   for (const { requires } of alternatives) {
     const taken = requires?.map((each) =>
@@ -291,13 +289,13 @@ function bookApproval(books: Books, approval: Approval): void {
   const optional = new Set(choices.flatMap(claimsOf));
   const taken = new Set(choices.flatMap((choice) => takenBy(choice, approval, books) ?? []));
   const marked = new Set<string>();
-  for (const claim of proposal.claims) {
-    if (optional.has(claim.result) && !taken.has(claim.result)) continue;
+  for (const [index, claim] of proposal.claims.entries()) {
+    if (optional.has(index) && !taken.has(index)) continue;
     const order = books.orders.get(subject);
     if (claim.type === 'order' && order?.state === 'expected' && atMs < order.expiresAtMs)
       order.state = 'used';
     if (claim.type === 'mark') marked.add(nameOf(books, claim.key));
-    const decides = claim.decides || taken.has(claim.result);
+    const decides = claim.decides || taken.has(index);
     if (claim.type === 'distinct') {
       const key = nameOf(books, claim.key);
       const all = claim.values.map((value) => nameOf(books, value));

@@ -151,10 +151,10 @@ function refusalOf(random: Random, approves: boolean, revision: string) {
  * evaluation numbers the claims in this order, too.
  */
 function randomChoice(random: Random, claims: readonly Claim[], of: number, depth: number): Choice {
-  const rest = claims.slice(of).map(({ result }) => result);
+  const rest = [...claims.keys()].slice(of);
   const count = 1 + random.below(3);
   const shares = Array.from({ length: count }, (): Requirement[] => []);
-  for (const result of rest) shares[random.below(count)]?.push(result);
+  for (const at of rest) shares[random.below(count)]?.push(at);
   return {
     result: claims.length + depth,
     decides: !random.oneIn(5),

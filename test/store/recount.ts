@@ -2,7 +2,8 @@ import { inspect } from 'node:util';
 import type { Claim, ClaimResult } from '../../src/claims/claims.ts';
 import type { DistinctClaim } from '../../src/claims/distinct.ts';
 import { type WindowClaim, groupOfKey } from '../../src/claims/window.ts';
-import { type StepChoice, claimsInChoices, settleStepOf } from '../../src/store/settle-step.ts';
+import { type Choice, claimsIn } from '../../src/policy/proposal.ts';
+import { settleStepOf } from '../../src/store/settle-step.ts';
 import type { ApprovalRelease, SettleRequest, SettleResult, Store } from '../../src/store/store.ts';
 import type { Amount } from '../../src/values/amount.ts';
 
@@ -57,7 +58,7 @@ export class Recount {
     { atMs, claims: results }: Extract<SettleResult, { readonly verdict: string }>,
   ): void {
     const subject = `${source} ${id}`;
-    const inChoices = claimsInChoices(choices);
+    const inChoices = new Set(choices.flatMap(claimsIn));
     const taken = new Set(choices.flatMap((choice) => takenOf(choice, results) ?? []));
     const reserving = claims.filter((_, at) => !inChoices.has(at) || taken.has(at));
     const deciding = reserving.filter((claim) => claim.decides || taken.has(claims.indexOf(claim)));
@@ -127,19 +128,16 @@ const sumOf = (latest: ReadonlyMap<string, Latest>, nowMs: number): Amount =>
   [...latest.values()].reduce((sum, { amount, untilMs }) => (untilMs > nowMs ? sum + amount : sum), 0n);
 
 /** The claims of the first alternative that holds; undefined if none does. */
-function takenOf(
-  { alternatives }: StepChoice,
-  results: readonly ClaimResult[],
-): readonly number[] | undefined {
-  for (const alternative of alternatives) {
-    const taken = alternative.map((item) =>
+function takenOf({ alternatives }: Choice, results: readonly ClaimResult[]): readonly number[] | undefined {
+  for (const { requires } of alternatives) {
+    const taken = requires?.map((item) =>
       typeof item === 'number'
         ? results[item]?.holds === true
           ? [item]
           : undefined
         : takenOf(item, results),
     );
-    if (taken.every((each) => each !== undefined)) return taken.flat();
+    if (taken?.every((each) => each !== undefined) === true) return taken.flat();
   }
   return undefined;
 }

@@ -113,22 +113,22 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a rule that only observes covers',
     file: 'src/policy/evaluate.ts',
-    from: "if (isCertain && entry.mode === 'enforce') proposal.cover();",
-    to: 'if (isCertain) proposal.cover();',
+    from: "const isCertain = applies.state === 'met' && entry.mode === 'enforce';",
+    to: "const isCertain = applies.state === 'met';",
     caughtBy: ['test/policy/evaluate.test.ts', 'test/policy/language/conditions.test.ts'],
   },
   {
     name: 'an unknown condition is not met',
     file: 'src/policy/evaluate.ts',
-    from: "if (applies.state === 'unmet') continue;",
-    to: "if (applies.state === 'unmet' || applies.state === 'unknown') continue;",
+    from: "if (applies.state === 'unmet') return depending(ABSENT, applies);",
+    to: "if (applies.state === 'unmet' || applies.state === 'unknown') return depending(ABSENT, applies);",
     caughtBy: ['test/policy/language/conditions.test.ts', 'test/policy/evaluate.test.ts'],
   },
   {
-    name: 'alternatives of which none holds are ignored',
+    name: 'an alternative holds although one of its rules refuses',
     file: 'src/policy/evaluate.ts',
-    from: 'if (failing.length > 0) return fails(failing.every(({ retryable }) => retryable));',
-    to: 'if (failing.length > 1) return fails(failing.every(({ retryable }) => retryable));',
+    from: "state: one.state === 'fails' || other.state === 'absent' ?",
+    to: "state: one.state !== 'absent' || other.state === 'absent' ?",
     caughtBy: ['test/policy/alternatives.test.ts'],
   },
   {
@@ -177,8 +177,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim is dropped (embedded)',
     file: 'src/store/embedded/claims.ts',
-    from: 'const failed = claims.filter((claim, at) => claim.decides',
-    to: 'const failed = claims.filter((claim, at) => at > 0 && claim.decides',
+    from: 'filter((at) => claims[at]?.decides === true',
+    to: 'filter((at) => at > 0 && claims[at]?.decides === true',
     caughtBy: [EMBEDDED],
   },
   {

@@ -6,7 +6,9 @@ import type { OrderClaim, OrderFound, OrderResult } from '../../claims/order.ts'
 import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
 import type { WindowClaim, WindowResult } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import { type SettleStep, type StepChoice, claimsInChoices } from '../settle-step.ts';
+import { type Alternative, type Choice, claimsIn, standingInStore } from '../../policy/proposal.ts';
+import type { Standing } from '../../policy/standing.ts';
+import type { SettleStep } from '../settle-step.ts';
 import type { Order } from '../store.ts';
 import type { Counters, Marks } from './counters.ts';
 import { type DistinctCheck, type DistinctCounters, createDistinctCheck } from './distinct.ts';
@@ -34,20 +36,13 @@ export interface ClaimTables {
 export interface CheckedClaims {
   /** In the order of the claims. */
   readonly results: readonly ClaimResult[];
-  /** Why the claims refuse: those that decide and fail, and choices of which no alternative holds. */
-  readonly refusers: readonly Refuser[];
+  /** How long each refusal stands: by claims that decide and fail, and by choices of which no alternative holds. */
+  readonly refusals: readonly Standing[];
   /** The claims that an approval reserves: all but those of alternatives that are not taken. */
   readonly reserving: ReadonlySet<Claim>;
   /** What these ask for in each counter of amounts. */
   readonly amounts: readonly Asked[];
   readonly distinct: DistinctCheck;
-  /** Whether the refusal of a claim or a choice counts for lock-outs. */
-  readonly refusalCounts: boolean;
-}
-
-/** How a refusal stands: see isRetryable. */
-export interface Refuser {
-  readonly retryable: boolean;
 }
 
 /** Checks the claims; reserves nothing. */
@@ -65,7 +60,7 @@ export function checkClaims(
     if (claim.type === 'distinct') distinct.undo(claim);
     if (claim.type === 'window') windows.undo(claim);
   };
-  const inChoices = claimsInChoices(choices);
+  const inChoices = new Set(choices.flatMap(claimsIn));
   const resultOf = (claim: Claim): ClaimResult => {
     if (claim.type === 'window') return windows.check(claim);
     if (claim.type === 'distinct') return distinct.check(claim);
@@ -80,9 +75,11 @@ export function checkClaims(
     inChoices.has(at) ? NOT_CHECKED : resultOf(claim),
   );
   const taken: Claim[] = [];
-  const holdsAll = (alternative: StepChoice['alternatives'][number]): boolean => {
+  const holdsAll = ({ requires }: Alternative): boolean => {
+    // The evaluation refused it.
+    if (requires === undefined) return false;
     const from = taken.length;
-    const holds = alternative.every((item) => {
+    const holds = requires.every((item) => {
       if (typeof item !== 'number') return holdsOne(item);
       const claim = claims[item];
       if (claim === undefined) return false;
@@ -94,39 +91,21 @@ export function checkClaims(
     if (!holds) taken.splice(from).forEach(undo);
     return holds;
   };
-  const holdsOne = ({ alternatives }: StepChoice): boolean => alternatives.some(holdsAll);
+  const holdsOne = ({ alternatives }: Choice): boolean => alternatives.some(holdsAll);
 
-  const failed = claims.filter((claim, at) => claim.decides && results[at]?.holds !== true);
+  const failed = [...claims.keys()].filter(
+    (at) => claims[at]?.decides === true && results[at]?.holds !== true,
+  );
   const failedChoices = choices.filter((choice) => !holdsOne(choice) && choice.decides);
-  /** The claims of alternatives that were checked, and fail. */
-  const failing = (choice: StepChoice): readonly number[] =>
-    [...claimsInChoices([choice])].filter(
-      (at) => results[at] !== NOT_CHECKED && results[at]?.holds === false,
-    );
-  const isUncounted = (at: number): boolean => !counts(claims[at], results[at]);
   return {
     results,
-    refusers: [
-      ...failed,
-      // Any alternative may hold later, so one cause that passes by itself is enough.
-      ...failedChoices.map((choice) => ({
-        retryable: choice.retryable || failing(choice).some((at) => claims[at]?.retryable === true),
-      })),
-    ],
-    refusalCounts:
-      claims.some((claim, at) => claim.decides && counts(claim, results[at])) ||
-      failedChoices.some((choice) => choice.refusalCounts && !failing(choice).some(isUncounted)),
+    refusals: [...failed.map((at) => [at]), ...failedChoices].map((refused) =>
+      standingInStore(refused, claims, results),
+    ),
     reserving: new Set([...claims.filter((_, at) => !inChoices.has(at)), ...taken]),
     amounts: windows.asked(),
     distinct,
   };
-}
-
-/** Whether a claim fails in a way that counts for lock-outs. */
-function counts(claim: Claim | undefined, result: ClaimResult | undefined): boolean {
-  if (claim === undefined || claim.type === 'refusals' || claim.failed === true) return false;
-  if (result === undefined || result.holds) return false;
-  return !('missing' in result && result.missing);
 }
 
 /** The results after a refusal that counts for lock-outs. */

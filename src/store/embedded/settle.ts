@@ -1,5 +1,6 @@
 import type { Verdict } from '../../callback/callback.ts';
 import type { ClaimResult } from '../../claims/claims.ts';
+import { combine } from '../../policy/standing.ts';
 import type { NotificationStep, SettleStep } from '../settle-step.ts';
 import type {
   ApprovalRelease,
@@ -103,7 +104,7 @@ function determine(
 
   const claims = checkClaims(tables, request, subject, nowMs);
   // If no revision is in force, no policy can approve.
-  const approves = request.approves && revision !== '' && claims.refusers.length === 0;
+  const approves = request.approves && revision !== '' && claims.refusals.length === 0;
   const question = questionOf(subject, request);
   const before = subject?.decisions.find((each) => each.question === question);
   return subject !== undefined && before !== undefined && isRepeated(tables, request, before, approves)
@@ -214,10 +215,13 @@ function decide(
 ): Settlement {
   const { source, subject, revision } = request;
   const { question, claims, approves } = known;
-  const retryable = !approves && isRetryable(request, claims);
+  const refusals = request.approves ? claims.refusals : [request, ...claims.refusals];
+  // A refusal that is retryable is decided again each time. Any other is repeated until a push, or a change of one of
+  // its lists.
+  const { retryable = false, failed } = combine('all', refusals);
   const code = approves ? 'APPROVED' : refusalCodeOf(request, retryable);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
-  const isCounted = code === 'RULE_REFUSED' && (request.refusalCounts || claims.refusalCounts);
+  const isCounted = code === 'RULE_REFUSED' && refusals.length > 0 && failed !== true;
   const results = isCounted ? refusedResults(tables, request, claims.results, atMs) : claims.results;
   const write = (id: string): void => {
     if (isCounted) countRefusal(tables, request, results, atMs);
@@ -243,13 +247,4 @@ function decide(
 function refusalCodeOf(request: SettleStep, retryable: boolean): StoredDecision['code'] {
   const byClaim = request.approves || (request.retryable && !retryable);
   return byClaim ? 'RULE_REFUSED' : request.refusalCode;
-}
-
-/**
- * Whether the refusal is never repeated, but decided again each time. Any other refusal is repeated until a
- * push, or a change of one of its lists.
- */
-function isRetryable(request: SettleStep, claims: CheckedClaims): boolean {
-  const refusers = request.approves ? claims.refusers : [request, ...claims.refusers];
-  return refusers.length > 0 && refusers.every((refuser) => refuser.retryable);
 }

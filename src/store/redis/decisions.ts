@@ -1,13 +1,8 @@
 import { z } from 'zod';
 import { readUnits } from '../../claims/stored.ts';
 import { CountersignError } from '../../errors.ts';
-import {
-  type NotificationStep,
-  type SettleStep,
-  type StepChoice,
-  notificationStepOf,
-  settleStepOf,
-} from '../settle-step.ts';
+import type { Choice } from '../../policy/proposal.ts';
+import { type NotificationStep, type SettleStep, notificationStepOf, settleStepOf } from '../settle-step.ts';
 import {
   type ApprovalRelease,
   type ApprovalReleased,
@@ -220,17 +215,18 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     expected.field,
     expected.highWaterMark,
     request.scheme,
-    flag(request.refusalCounts),
+    flag(request.failed),
     request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
   ];
 }
 
-/** Whether it decides, whether its refusal is retryable, its alternatives, and whether its refusal counts. */
-function choiceArgument(choice: StepChoice): unknown {
-  const alternatives = choice.alternatives.map((items) =>
-    items.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
+/** Whether it decides, whether its refusal is retryable, whether it is by a failure, and its alternatives. */
+function choiceArgument({ decides, retryable, failed, alternatives }: Choice): unknown {
+  const required = alternatives.flatMap(({ requires }) => (requires === undefined ? [] : [requires]));
+  const items = required.map((each) =>
+    each.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
   );
-  return [flag(choice.decides), flag(choice.retryable), alternatives, flag(choice.refusalCounts)];
+  return [flag(decides), flag(retryable), flag(failed === true), items];
 }
 
 const notificationReply = z.tuple([

@@ -24,7 +24,7 @@ import { type OpenStore, ready } from './store-under-test.ts';
 const differing = (result: number, counter: string, names: readonly string[], max: number): Claim =>
   distinctClaim(names, max, { result, key: keyOf(counter), decides: false });
 
-/** A choice of alternatives, each of which requires the claims with these results. */
+/** A choice of alternatives, each of which requires the claims with these indexes. */
 function choice(alternatives: readonly (readonly Requirement[])[], over: Partial<Choice> = {}): Choice {
   return {
     result: 0,
@@ -58,7 +58,7 @@ export function describeChoices(open: OpenStore): void {
       request({
         subject,
         claims: [onList(1, 'vips', user), room(2, 'daily', '600', '1000')],
-        choices: [choice([[1], [2]])],
+        choices: [choice([[0], [1]])],
       });
 
     it('the first that holds is taken, and only its reservations are made', async () => {
@@ -89,7 +89,7 @@ export function describeChoices(open: OpenStore): void {
         onList(2, 'vips', 'bob'),
         room(3, 'shared', '50', '100'),
       ];
-      const result = await store.settle(request({ claims, choices: [choice([[1, 2], [3]])] }));
+      const result = await store.settle(request({ claims, choices: [choice([[0, 1], [2]])] }));
       expect(result).toMatchObject({
         verdict: 'SUCCESS',
         claims: [{ holds: true }, { holds: false }, { holds: true, used: 0n }],
@@ -106,8 +106,8 @@ export function describeChoices(open: OpenStore): void {
         room(3, 'shared', '100', '100'),
         markClaim({ result: 4, decides: false, exempt: true }),
       ];
-      const inner = choice([[1, 4]]);
-      const result = await store.settle(request({ claims, choices: [choice([[inner, 2], [3]])] }));
+      const inner = choice([[0, 3]]);
+      const result = await store.settle(request({ claims, choices: [choice([[inner, 1], [2]])] }));
       expect(result).toMatchObject({ verdict: 'SUCCESS' });
       expect(await usedIn(store, 'shared')).toBe(units('100'));
       const later = markClaim({ exempt: false });
@@ -118,7 +118,7 @@ export function describeChoices(open: OpenStore): void {
     it('an alternative that needs nothing of the store is taken when it is reached', async () => {
       const { store } = await ready(open);
       const claims = [room(1, 'daily', '600', '500')];
-      expect(await store.settle(request({ claims, choices: [choice([[1], []])] }))).toMatchObject({
+      expect(await store.settle(request({ claims, choices: [choice([[0], []])] }))).toMatchObject({
         verdict: 'SUCCESS',
       });
       expect(await usedIn(store, 'daily')).toBe(0n);
@@ -136,7 +136,7 @@ export function describeChoices(open: OpenStore): void {
       const { store } = await ready(open);
       await withList(store, 'vips', 'ada');
       const claims = [onList(1, 'vips', 'ada'), windowClaim('2', '1', { result: 2 })];
-      expect(await store.settle(request({ claims, choices: [choice([[1]])] }))).toMatchObject({
+      expect(await store.settle(request({ claims, choices: [choice([[0]])] }))).toMatchObject({
         verdict: 'FAILURE',
         claims: [{ holds: true }, { holds: false }],
       });
@@ -146,14 +146,14 @@ export function describeChoices(open: OpenStore): void {
       const { store } = await ready(open);
       await withList(store, 'vips', 'ada');
       const claims = [onList(1, 'vips', 'ada'), onList(2, 'vips', 'bob')];
-      const choices = [choice([[1]]), choice([[2]])];
+      const choices = [choice([[0]]), choice([[1]])];
       expect(verdictOf(await store.settle(request({ claims, choices })))).toBe('FAILURE');
     });
 
     it('one that only observes refuses nothing, and reserves only what it would take', async () => {
       const { store } = await ready(open);
       const claims = [room(1, 'full', '2', '1'), room(2, 'daily', '3', '5')];
-      const choices = [choice([[1], [2]], { decides: false })];
+      const choices = [choice([[0], [1]], { decides: false })];
       const first = await store.settle(request({ claims, choices }));
       expect(verdictOf(first)).toBe('SUCCESS');
       expect(await usedIn(store, 'full')).toBe(0n);
@@ -183,7 +183,7 @@ export function describeChoices(open: OpenStore): void {
             room(2, 'daily', amount, '50000'),
             room(3, 'daily', amount, '1000'),
           ],
-          choices: [choice([[1, 2], [3]])],
+          choices: [choice([[0, 1], [2]])],
         });
       expect(verdictOf(await store.settle(asked('payment:1', '20000')))).toBe('SUCCESS');
       await store.changeList({ ...change('vips', []), remove: ['ada'] });
@@ -209,7 +209,7 @@ export function describeChoices(open: OpenStore): void {
             differing(2, 'daily', names, 3),
             differing(3, 'daily', names, 1),
           ],
-          choices: [choice([[1, 2], [3]])],
+          choices: [choice([[0, 1], [2]])],
         });
       expect(verdictOf(await store.settle(asked('payment:1', ['a', 'b'])))).toBe('SUCCESS');
       await store.changeList({ ...change('vips', []), remove: ['ada'] });
@@ -223,7 +223,7 @@ export function describeChoices(open: OpenStore): void {
       expect(await countedOf(store, keyOf('daily'))).toBe(2);
     });
 
-    it('an alternative whose result has no claim does not hold', async () => {
+    it('an alternative whose claim does not exist does not hold', async () => {
       const { store } = await ready(open);
       const empty = request({ choices: [choice([[7]])] });
       expect(verdictOf(await store.settle(empty))).toBe('FAILURE');
@@ -232,7 +232,7 @@ export function describeChoices(open: OpenStore): void {
     it('a refusal is decided again if a list of an alternative changes', async () => {
       const { store } = await ready(open);
       await withList(store, 'vips', 'ada');
-      const asked = request({ claims: [onList(1, 'vips', 'bob')], choices: [choice([[1]])] });
+      const asked = request({ claims: [onList(1, 'vips', 'bob')], choices: [choice([[0]])] });
       expect(verdictOf(await store.settle(asked))).toBe('FAILURE');
       expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'FAILURE' });
       await withList(store, 'vips', 'bob');
@@ -246,7 +246,7 @@ export function describeChoices(open: OpenStore): void {
         request({
           subject,
           claims: [onList(1, 'vips', 'bob'), { ...room(2, 'hourly', '1', '1'), retryable: true }],
-          choices: [choice([[1], [2]])],
+          choices: [choice([[0], [1]])],
         });
       await store.settle(full('payment:1'));
       expect(verdictOf(await store.settle(full('payment:2')))).toBe('FAILURE');

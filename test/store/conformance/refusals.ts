@@ -28,7 +28,7 @@ async function lockoutsIn(store: Store, source = 'shop'): Promise<readonly Locko
   return found;
 }
 
-/** A choice whose alternatives need the results, each in turn. */
+/** A choice whose alternatives require the claims with these indexes. */
 const choiceOf = (...alternatives: readonly (readonly number[])[]): Choice => ({
   result: 0,
   decides: true,
@@ -120,7 +120,7 @@ export function describeRefusals(open: OpenStore): void {
         result: 1,
         decides: true,
         retryable: false,
-        alternatives: [{ from: 0, to: 0, requires: [2] }],
+        alternatives: [{ from: 0, to: 0, requires: [1] }],
       };
       const { ask } = await asking();
       const claims = [refusalsClaim(2), windowClaim('2', '1')];
@@ -156,7 +156,7 @@ export function describeRefusals(open: OpenStore): void {
         decides: true,
         retryable: false,
         failed: true,
-        alternatives: [{ from: 0, to: 0, requires: [2] }],
+        alternatives: [{ from: 0, to: 0, requires: [1] }],
       };
       const { ask } = await asking();
       const claims = [refusalsClaim(2), windowClaim('2', '1', { result: 2, decides: false })];
@@ -177,11 +177,11 @@ export function describeRefusals(open: OpenStore): void {
         { ...claim, result: 2, decides: false },
         windowClaim('2', '1', { result: 3, decides: false, key: keyOf('other') }),
       ];
-      const choices = [choiceOf([2], [3])];
+      const choices = [choiceOf([1], [2])];
       const result = await ask({ claims, choices });
       expect(codeOf(result)).toBe('RULE_REFUSED');
       expect(claimsOf(result)).toMatchObject([{ refusals: 0 }, { holds: false }, { holds: false }]);
-      expect(claimsOf(await ask({ claims, choices: [choiceOf([3])] }))).toMatchObject([
+      expect(claimsOf(await ask({ claims, choices: [choiceOf([2])] }))).toMatchObject([
         { refusals: 1 },
         {},
         {},
@@ -199,7 +199,7 @@ export function describeRefusals(open: OpenStore): void {
         ...lengths.map((forMs, at) => refusalsClaim(1, { forMs, result: at + 1, decides: false })),
         windowClaim('2', '1', { result: 3, decides: false }),
       ];
-      expect(codeOf(await ask({ claims, choices: [choiceOf([1, 3], [2, 3])] }))).toBe('RULE_REFUSED');
+      expect(codeOf(await ask({ claims, choices: [choiceOf([0, 2], [1, 2])] }))).toBe('RULE_REFUSED');
       clock.advance(DAY_MS - 1);
       expect(claimsOf(await ask())).toMatchObject([{ holds: false, lockedAtMs: START_MS }]);
     });
@@ -217,7 +217,7 @@ export function describeRefusals(open: OpenStore): void {
           ),
           windowClaim('2', '1', { result: 3, decides: false }),
         ];
-        await ask({ claims, choices: [choiceOf([1, 3], [2, 3])] });
+        await ask({ claims, choices: [choiceOf([0, 2], [1, 2])] });
         expect(claimsOf(await ask())).toMatchObject([{ holds: false, refusals: 1 }]);
         clock.advance(HOUR_MS);
         expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
@@ -234,7 +234,7 @@ export function describeRefusals(open: OpenStore): void {
         ...withins.map((withinMs, at) => refusalsClaim(2, { withinMs, result: at + 1, decides: false })),
         windowClaim('2', '1', { result: 3, decides: false }),
       ];
-      await ask({ claims, choices: [choiceOf([1, 3], [2, 3])] });
+      await ask({ claims, choices: [choiceOf([0, 2], [1, 2])] });
       clock.advance(DAY_MS - 1);
       expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: clock.nowMs }]);
     });
@@ -304,8 +304,8 @@ export function describeRefusals(open: OpenStore): void {
             decides: true,
             retryable: false,
             alternatives: [
+              { from: 0, to: 0, requires: [0] },
               { from: 0, to: 0, requires: [1] },
-              { from: 0, to: 0, requires: [2] },
             ],
           },
         ],

@@ -53,7 +53,7 @@ function CLAIM_KINDS.list()
         result[3 + present] = value
       end
     end
-    claim.uncounted = claim.uncounted or missing
+    claim.failed = claim.failed or missing
     -- No rule makes a claim without values. It holds neither way.
     local can_hold = not missing and #claim.values > 0
     if claim.must == 'hold-all' then
@@ -90,7 +90,7 @@ function CLAIM_KINDS.aged()
         table.insert(result, { value, at })
       end
     end
-    claim.uncounted = claim.uncounted or missing
+    claim.failed = claim.failed or missing
     claim.holds = not missing and #claim.values > 0 and old == #claim.values
     return result
   end

@@ -16,7 +16,7 @@ function CLAIM_KINDS.refusals()
     if not id then error('unknown claim: ' .. header) end
     claim.id, claim.after = id, tonumber(after)
     claim.within_ms, claim.for_ms = tonumber(within_ms), tonumber(for_ms)
-    claim.policy, claim.whose, claim.uncounted = ARGV[at], ARGV[at + 1], true
+    claim.policy, claim.whose, claim.failed = ARGV[at], ARGV[at + 1], true
     return at + 2, 2
   end
 

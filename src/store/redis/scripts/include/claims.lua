@@ -8,8 +8,8 @@
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
 --   sets it: see src/claims/stored.ts.
 -- undo(claim): takes back what `check` counted, because the alternative of the claim is not taken.
--- refuse(claim, step): on a refusal that counts for lock-outs, changes `claim.result`. A claim with
---   `claim.uncounted` fails without such a refusal.
+-- refuse(claim, step): on a refusal that counts for lock-outs, changes `claim.result`. That of a claim with
+--   `claim.failed` does not count.
 -- count_refusal(claim, step): after `refuse`, writes the refusal.
 -- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
 --   subject.

@@ -36,8 +36,8 @@ while key_at <= #KEYS do
   if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields of a window from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', retryable = retryable,
-    uncounted = failed == '1', holds = false, remembered = false, known = false, amount = false, max = false,
+    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', retryable = retryable == '1',
+    failed = failed == '1', holds = false, remembered = false, known = false, amount = false, max = false,
     length_ms = false, ends = false, window = false,
   }
   local keys
@@ -90,13 +90,21 @@ if ARGV[7] == '1' then
   earlier = redis.call('HGET', subject, step.field)
 end
 
+-- How two refusals stand together: see combine in src/policy/standing.ts.
+local function all_of(one, other)
+  return { retryable = one.retryable and other.retryable, failed = one.failed and other.failed }
+end
+local function one_of(one, other)
+  return { retryable = one.retryable or other.retryable, failed = one.failed or other.failed }
+end
+
 -- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
--- A refusal is retryable ('1', otherwise '0') only if each of its causes is. False as long as nothing refuses.
-local retryable = not proposed and ARGV[13]
+-- How the refusal stands; false as long as nothing refuses.
+local standing = not proposed and { retryable = ARGV[13] == '1', failed = ARGV[20] == '1' }
 local function refused_by(cause)
   approves = false
-  if not retryable or cause == '0' then retryable = cause end
+  standing = standing and all_of(standing, cause) or cause
 end
 
 local results = {}
@@ -109,18 +117,15 @@ local function check(index)
   return claim.holds
 end
 
--- Whether a refusal counts for lock-outs.
-local counts = ARGV[20] == '1'
-
--- A choice is a table: whether it decides, whether its refusal is retryable, its alternatives, and whether its
--- refusal counts for lock-outs. An alternative is a list of claims, by their indexes from 0, and of further
+-- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, and its
+-- alternatives. An alternative is a list of claims, by their indexes from 0, and of further
 -- choices. The first alternative that holds is taken, and only its claims reserve. Returns a function that
 -- checks the choices, to be called when the other claims have been checked.
 local function prepare_choices(choices)
   local function each_claim(choice, visit)
-    for _, alternative in ipairs(choice[3]) do
+    for _, alternative in ipairs(choice[4]) do
       for _, item in ipairs(alternative) do
-        if type(item) == 'table' then each_claim(item, visit) else visit(item + 1) end
+        if type(item) == 'table' then each_claim(item, visit) elseif claims[item + 1] then visit(item + 1) end
       end
     end
   end
@@ -138,7 +143,7 @@ local function prepare_choices(choices)
       local holds
       if type(item) == 'table' then
         holds = holds_one(item)
-      else
+      elseif claims[item + 1] then
         holds = check(item + 1)
         taken[#taken + 1] = claims[item + 1]
       end
@@ -153,7 +158,7 @@ local function prepare_choices(choices)
     return true
   end
   function holds_one(choice)
-    for _, alternative in ipairs(choice[3]) do
+    for _, alternative in ipairs(choice[4]) do
       if holds_all(alternative) then return true end
     end
     return false
@@ -162,17 +167,12 @@ local function prepare_choices(choices)
   return function()
     for _, choice in ipairs(choices) do
       if not holds_one(choice) and choice[1] == '1' then
-        local cause = choice[2]
-        local choice_counts = choice[4] == '1'
+        local cause = { retryable = choice[2] == '1', failed = choice[3] == '1' }
         each_claim(choice, function(index)
           local claim = claims[index]
-          if results[index] == 'n 0' or claim.holds then return end
-          -- Any alternative may hold later, so one cause that passes by itself is enough.
-          if claim.retryable == '1' then cause = '1' end
-          if claim.uncounted then choice_counts = false end
+          if results[index] ~= 'n 0' and not claim.holds then cause = one_of(cause, claim) end
         end)
         refused_by(cause)
-        counts = counts or choice_counts
       end
     end
     for _, claim in ipairs(taken) do claim.left_out = false end
@@ -181,10 +181,7 @@ end
 
 local check_choices = ARGV[21] ~= '' and prepare_choices(cjson.decode(ARGV[21]))
 for index, claim in ipairs(claims) do
-  if not claim.optional and not check(index) and claim.decides then
-    refused_by(claim.retryable)
-    counts = counts or not claim.uncounted
-  end
+  if not claim.optional and not check(index) and claim.decides then refused_by(claim) end
 end
 if check_choices then check_choices() end
 local results_json = #results == 0 and '[]' or cjson.encode(results)
@@ -213,10 +210,10 @@ end
 local verdict, code = 'SUCCESS', 'APPROVED'
 if not approves then
   -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
-  local by_claim = proposed or ARGV[13] == '1' and retryable ~= '1'
+  local by_claim = proposed or ARGV[13] == '1' and not standing.retryable
   verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or ARGV[12]
 end
-if code == 'RULE_REFUSED' and counts then
+if code == 'RULE_REFUSED' and standing and not standing.failed then
   for index, claim in ipairs(claims) do
     if claim.kind.refuse and claim.result then
       claim.kind.refuse(claim, step)
@@ -233,7 +230,7 @@ local id = append({ type = 'decision', verdict = verdict, code = code, claims = 
     fields[4] = cjson.encode({ verdict, code, id })
     return effects.reserve(claims, step, fields)
   end
-  local decision = { verdict, code, id, revision, retryable or '0' }
+  local decision = { verdict, code, id, revision, standing and standing.retryable and '1' or '0' }
   for list, version in pairs(step.versions) do
     table.insert(decision, list)
     table.insert(decision, version)
