@@ -177,7 +177,7 @@ describe('movements are not known', () => {
     [
       'of a dirty address',
       { contract: USDT, data: pay.replace('a9059cbb00', 'a9059cbb01') },
-      /upper bytes are not zero/,
+      /to is not written as Solidity writes it/,
     ],
     [
       'of text that is not hexadecimal',

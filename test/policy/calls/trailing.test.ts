@@ -94,7 +94,7 @@ describe('bytes behind the arguments are refused', () => {
       'behind a dirty argument',
       USDT,
       `${pay.slice(0, 10)}01${pay.slice(12)}00`,
-      'transfer(address,uint256): to is not an address: its upper bytes are not zero',
+      'transfer(address,uint256): to is not written as Solidity writes it: byte 0 of the arguments is 0x01 and must be 0x00',
     ],
   ])('%s', (_, contract, data, because) => {
     const result = judge(contract, data);

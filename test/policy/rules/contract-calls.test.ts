@@ -104,7 +104,7 @@ describe('contract-calls refuses', () => {
     [
       'padding that is not zero',
       at(ROUTER, `${multicall(swap(1n)).slice(0, -2)}01`),
-      'multicall(bytes[]): the padding of data.1 is not zero',
+      'multicall(bytes[]): data.1 is not written as Solidity writes it: byte 383 of the arguments is 0x01 and must be 0x00',
     ],
     [
       'text that is no UTF-8',
