@@ -4,7 +4,8 @@ import { type AssetTable, tokenAt } from './language/assets.ts';
 import { type Value, valuesAt } from './calls/abi.ts';
 import { unlimitedFrom } from './calls/condition.ts';
 import { mapInnerCalls } from './calls/inner-calls.ts';
-import { type Method, type TokenMove, methodsBySelector } from './calls/methods.ts';
+import { methodsBySelector } from './calls/known-methods.ts';
+import type { Method, TokenMove } from './calls/methods.ts';
 import {
   type DecodedCall,
   type ReadCall,
@@ -71,7 +72,7 @@ export function uncountedMethods(
       return token === undefined
         ? []
         : methods
-            .filter(({ fromAbiFile, innerCalls }) => fromAbiFile && innerCalls === undefined)
+            .filter(({ traits, innerCalls }) => traits.fromAbiFile === true && innerCalls === undefined)
             .map(({ signature }) => `${signature} of ${token.symbol}`);
     }),
   );
@@ -144,7 +145,7 @@ function methodLookup(
     const token = tokenAt(assets, network, contract);
     const known = methodsBySelector().get(selector);
     // The names in an ABI file could make an amount an id.
-    if (token !== undefined && known?.isErc20 === true) return { method: known, trailingMax };
+    if (token !== undefined && known?.traits.isErc20 === true) return { method: known, trailingMax };
     const [first, ...others] = named;
     if (first !== undefined) {
       const { signature } = first.method;

@@ -2,7 +2,7 @@ import type { Callback, Web3Callback } from '../callback/callback.ts';
 import { formatAmount } from '../values/amount.ts';
 import { tokenAt } from './language/assets.ts';
 import { type Argument, type Type, type Value, formatUnits, formatValue, valuesAt } from './calls/abi.ts';
-import { methodsBySelector } from './calls/methods.ts';
+import { methodsBySelector } from './calls/known-methods.ts';
 import { type ReadCall, type Reading, readTransaction } from './calls/read.ts';
 import type { AllowedTransactions } from './calls/transaction.ts';
 import { movementsOf } from './evaluate.ts';
@@ -106,7 +106,7 @@ function callText({ release, allowed, callback: { symbol } }: CallContext, call:
   const textOf = (argument: Argument): string => {
     const found = valuesAt(values, argument);
     if (method?.amounts.has(argument) !== true) return found.map(formatValue).join(' ');
-    const ofToken = method.isErc20 ? token : undefined;
+    const ofToken = method.traits.isErc20 === true ? token : undefined;
     const decimals = ofToken?.decimals ?? decimalsOf(argument);
     return found.map((value) => amountText(value, argument.type, decimals, ofToken?.symbol)).join(' ');
   };

@@ -42,7 +42,7 @@ export function withInnerCalls(
     const message = `${formatInput(unknown)} is not known here`;
     return context.fault([...path, unknown], message, fixFor(unknown, NAMES));
   }
-  if (!method.fromAbiFile || method.innerCalls !== undefined) {
+  if (method.traits.fromAbiFile !== true || method.innerCalls !== undefined) {
     return context.fault(path, `the arguments of ${method.signature} are known`, 'leave calls out');
   }
   for (const [member, word] of [

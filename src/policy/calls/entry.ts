@@ -7,7 +7,8 @@ import type { RuleContext } from '../rule-context.ts';
 import { type Argument, type Type, argumentsNamed } from './abi.ts';
 import { type Condition, type WrittenCondition, compileCondition, conditionText } from './condition.ts';
 import { callsShape, withInnerCalls } from './declared-calls.ts';
-import { type Method, type MethodTable, describesInnerCalls, methodsNamed } from './methods.ts';
+import { type MethodTable, methodsNamed } from './method-table.ts';
+import { type Method, describesInnerCalls } from './methods.ts';
 import { type Relation, type TokenAmount, compileAtLeast, compileWithin } from './relation.ts';
 
 const VALUE = 'a mapping like { max: 1.5 }';
@@ -388,7 +389,7 @@ function isLimitOnSum(
     if (limit !== undefined) return false;
     return context.fault(at, 'each has no effect without max or a min below zero', 'leave it out');
   }
-  if (isAmount || !method.fromAbiFile || limit === undefined) return isAmount;
+  if (isAmount || method.traits.fromAbiFile !== true || limit === undefined) return isAmount;
   // A revision from before this check stays valid, with the stricter meaning.
   if (context.isStored) return true;
   return context.fault(

@@ -9,7 +9,8 @@ import {
   readNative,
   wholeUpTo,
 } from '../calls/entry.ts';
-import { type MethodTable, methodTable, nameIn } from '../calls/methods.ts';
+import { type MethodTable, methodTable } from '../calls/method-table.ts';
+import { nameIn } from '../calls/methods.ts';
 import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
 import { formatInnerCalls } from '../calls/inner-calls.ts';
@@ -181,7 +182,7 @@ function agreeOnCalls(entries: readonly (readonly Entry[])[], context: RuleConte
 function areOurs(accounts: readonly string[], entries: readonly Entry[], context: RuleContext): boolean {
   const open = entries.find(
     ({ contracts, method }) =>
-      method.isForAnybody && contracts.some((contract) => accounts.includes(contract)),
+      method.traits.isForAnybody === true && contracts.some((contract) => accounts.includes(contract)),
   );
   if (open === undefined) return true;
   const account = open.contracts.find((contract) => accounts.includes(contract)) ?? '';

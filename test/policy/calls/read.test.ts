@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Web3Callback } from '../../../src/callback/callback.ts';
-import { methodOf, methodsBySelector } from '../../../src/policy/calls/methods.ts';
+import { methodsBySelector } from '../../../src/policy/calls/known-methods.ts';
+import { methodOf } from '../../../src/policy/calls/methods.ts';
 import { type ReadCall, type Reading, readTransaction } from '../../../src/policy/calls/read.ts';
 import { valuesAt, formatValue } from '../../../src/policy/calls/abi.ts';
 import {
