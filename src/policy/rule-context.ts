@@ -3,7 +3,7 @@ import { messageOf } from '../errors.ts';
 import { toComparableEntry } from '../values/comparable.ts';
 import { NotUtf8 } from '../values/utf8.ts';
 import type { AssetTable } from './language/assets.ts';
-import type { FilePlace, Path } from './fault.ts';
+import { type FilePlace, type Path, fixFor, formatInput } from './fault.ts';
 import { LINE_FAULTS_MAX, QUOTED_FIX, UnreadableLines } from './language/list-file.ts';
 
 /** The parts of the policy, and the files beside it, that a rule may use. */
@@ -43,6 +43,20 @@ export interface RuleContext {
   readonly fault: (place: Path | FilePlace, message: string, fix: string) => undefined;
   /** Reports in the same way what is valid, but hardly meant. Nothing for a stored release. */
   readonly warn: (place: Path | FilePlace, message: string, fix: string) => void;
+}
+
+/** Reports the names of a mapping that are not known. Returns whether there are none. */
+export function checkNames(
+  written: object,
+  known: readonly string[],
+  path: Path,
+  context: Pick<RuleContext, 'fault'>,
+): boolean {
+  const unknown = Object.keys(written).filter((name) => !known.includes(name));
+  for (const name of unknown) {
+    context.fault([...path, name], `${formatInput(name)} is not known here`, fixFor(name, known));
+  }
+  return unknown.length === 0;
 }
 
 /**

@@ -3,12 +3,18 @@ import { readAddress } from '../../values/address.ts';
 import { toComparableEntry, unsafeTextReason } from '../../values/comparable.ts';
 import { quoted } from '../../values/printable.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import { LIST_NAME } from '../language/list-file.ts';
-import { textList } from '../language/parameter.ts';
+import { listName, textList } from '../language/parameter.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
 import type { Frame } from './inner-calls.ts';
 import { atLeastShape } from './relation.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
+
+const DECIMALS = 'a whole number from 0 to 36';
+
+export const decimalsText = z
+  .string({ error: DECIMALS })
+  .regex(/^(?:[0-9]|[12][0-9]|3[0-6])$/, { error: DECIMALS })
+  .transform(Number);
 
 const TEXT = 'a text';
 const text = z.string({ error: TEXT });
@@ -22,8 +28,8 @@ const conditionShape = z
   .looseObject({
     values: textList.optional(),
     file: text.optional(),
-    list: text.optional(),
-    'not-list': text.optional(),
+    list: listName.optional(),
+    'not-list': listName.optional(),
     is: z
       .enum(['sender', 'caller'], {
         error: 'sender: the address in the callback’s from; or caller: the address that makes the call',
@@ -31,8 +37,8 @@ const conditionShape = z
       .optional(),
     min: text.optional(),
     max: text.optional(),
-    each: text.optional(),
-    decimals: text.optional(),
+    each: text.regex(/^true$/, { error: 'true, or leave it out' }).optional(),
+    decimals: decimalsText.optional(),
     asset: text.optional(),
     within: text.optional(),
     atLeast: atLeastShape.optional(),
@@ -123,9 +129,9 @@ export function compileCondition(
     return context.fault(path, message, 'write any if every value is allowed');
   }
   const limits = compileLimits(written, checked, path, context);
-  const lists = compileLists(written, path, context);
+  const lists = listsOf(written);
   const sets = compileTexts(written, checked, path, context);
-  if (limits === undefined || lists === undefined || sets === undefined) return undefined;
+  if (limits === undefined || sets === undefined) return undefined;
   return {
     sumIdentity: written,
     argument,
@@ -182,26 +188,12 @@ function compileLimits(
   return limits;
 }
 
-function compileLists(
-  written: WrittenCondition,
-  path: Path,
-  context: RuleContext,
-): readonly ListCondition[] | undefined {
-  const lists: ListCondition[] = [];
-  for (const [name, must] of [
-    ['list', 'hold-all'],
-    ['not-list', 'hold-none'],
-  ] as const) {
-    const list = written[name];
-    if (list === undefined) continue;
-    if (!LIST_NAME.test(list)) {
-      const fix =
-        'write the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
-      return context.fault([...path, name], `${formatInput(list)} is not valid`, fix);
-    }
-    lists.push({ list, must });
-  }
-  return lists;
+/** The lists of the store that a condition looks up. */
+export function listsOf({ list, 'not-list': other }: WrittenCondition): readonly ListCondition[] {
+  return [
+    ...(list === undefined ? [] : [{ list, must: 'hold-all' } as const]),
+    ...(other === undefined ? [] : [{ list: other, must: 'hold-none' } as const]),
+  ];
 }
 
 function violationOf(

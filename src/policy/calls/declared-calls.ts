@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import type { RuleContext } from '../rule-context.ts';
+import { type RuleContext, checkNames } from '../rule-context.ts';
 import { type Argument, type Type, argumentsNamed, isBeside } from './abi.ts';
 import type { InnerCalls } from './inner-calls.ts';
 import type { Method } from './methods.ts';
@@ -25,8 +25,6 @@ export const callsShape = z
       'address. `value` may also be `none`; without it, each call sees the value of the method.',
   );
 
-const NAMES = Object.keys(callsShape.shape);
-
 /**
  * The method with the inner calls that the entry says it has. Undefined, with a fault, if it can't have them.
  */
@@ -37,11 +35,7 @@ export function withInnerCalls(
   context: RuleContext,
 ): Method | undefined {
   if (written === undefined) return method;
-  const unknown = Object.keys(written).find((name) => !NAMES.includes(name));
-  if (unknown !== undefined) {
-    const message = `${formatInput(unknown)} is not known here`;
-    return context.fault([...path, unknown], message, fixFor(unknown, NAMES));
-  }
+  if (!checkNames(written, Object.keys(callsShape.shape), path, context)) return undefined;
   if (method.traits.fromAbiFile !== true || method.innerCalls !== undefined) {
     return context.fault(path, `the arguments of ${method.signature} are known`, 'leave calls out');
   }

@@ -170,13 +170,13 @@ class Reader {
         return { value: items.values, end: items.end };
       }
       case 'bytes':
-      case 'string': {
-        const length = this.#length(word(), end, 1, path);
-        const padded = Math.ceil(length / WORD_BYTES) * WORD_BYTES;
-        const hex = this.#digits(end, padded, path).slice(0, length * 2);
-        return { value: type.kind === 'bytes' ? `0x${hex}` : utf8(hex, path), end: end + padded };
-      }
+      case 'string':
+        break;
     }
+    const length = this.#length(word(), end, 1, path);
+    const padded = Math.ceil(length / WORD_BYTES) * WORD_BYTES;
+    const hex = this.#digits(end, padded, path).slice(0, length * 2);
+    return { value: type.kind === 'bytes' ? `0x${hex}` : utf8(hex, path), end: end + padded };
   }
 
   /** Checks a length against the bytes behind it before anything is allocated. */

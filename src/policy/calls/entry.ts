@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { readAddress } from '../../values/address.ts';
-import { type Amount, parseAmount } from '../../values/amount.ts';
+import type { Amount } from '../../values/amount.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
-import { textList } from '../language/parameter.ts';
-import type { RuleContext } from '../rule-context.ts';
+import { amountText, textList, wholeUpTo } from '../language/parameter.ts';
+import { type RuleContext, checkNames } from '../rule-context.ts';
 import { type Argument, type Type, argumentsNamed } from './abi.ts';
-import { type Condition, type WrittenCondition, compileCondition, conditionText } from './condition.ts';
+import {
+  type Condition,
+  type WrittenCondition,
+  compileCondition,
+  conditionText,
+  decimalsText,
+} from './condition.ts';
 import { callsShape, withInnerCalls } from './declared-calls.ts';
 import { type MethodTable, methodsNamed } from './method-table.ts';
 import { type Method, describesInnerCalls } from './methods.ts';
@@ -14,8 +20,6 @@ import { type Relation, type TokenAmount, compileAtLeast, compileWithin } from '
 const VALUE = 'a mapping like { max: 1.5 }';
 const TRAILING = 'a mapping like { max: 64 }';
 const TRAILING_MAX_BYTES = 1024;
-const BYTES = `a whole number from 1 to ${TRAILING_MAX_BYTES}`;
-const PLAIN = 'a plain decimal, like 10000 or 0.5, with at most 36 digits before and after the point';
 
 /** An entry under `calls`. The compiler reports unknown names. */
 export const entryShape = z
@@ -24,10 +28,7 @@ export const entryShape = z
     method: textList.describe(
       'The method by its signature, like transfer(address,uint256), or a list of them.',
     ),
-    decimals: z
-      .string({ error: 'a whole number from 0 to 36' })
-      .optional()
-      .describe('Of the token, for amounts.'),
+    decimals: decimalsText.optional().describe('Of the token, for amounts.'),
     asset: z
       .string({ error: 'a symbol' })
       .optional()
@@ -43,7 +44,7 @@ export const entryShape = z
       .optional()
       .describe('Unlimited amounts, and approvals of everything, pass as well.'),
     value: z
-      .looseObject({ max: z.string({ error: PLAIN }) }, { error: VALUE })
+      .looseObject({ max: amountText }, { error: VALUE })
       .meta({ additionalProperties: false })
       .optional()
       .describe('The most native coins that the call may send. Without `value`, the call may send none.'),
@@ -52,7 +53,7 @@ export const entryShape = z
       .optional()
       .describe('The argument whose value the callback’s `to` may have instead of the contract.'),
     trailing: z
-      .looseObject({ max: z.string({ error: BYTES }) }, { error: TRAILING })
+      .looseObject({ max: wholeUpTo(TRAILING_MAX_BYTES) }, { error: TRAILING })
       .meta({ additionalProperties: false })
       .optional()
       .describe('The most bytes that may follow the arguments. Without `trailing`, none may.'),
@@ -98,17 +99,13 @@ export function compileEntry(
   path: Path,
   context: RuleContext,
 ): readonly Entry[] {
-  const unknown = Object.keys(written).filter((name) => !NAMES.includes(name));
-  for (const name of unknown) {
-    context.fault([...path, name], `${formatInput(name)} is not known here`, fixFor(name, NAMES));
-  }
-  if (unknown.length > 0) return [];
+  const { value, trailing } = written;
+  if (!checkNames(written, NAMES, path, context)) return [];
+  if (value !== undefined && !checkNames(value, ['max'], [...path, 'value'], context)) return [];
+  if (trailing !== undefined && !checkNames(trailing, ['max'], [...path, 'trailing'], context)) return [];
   const contracts = readContracts(written.contract, [...path, 'contract'], context);
-  const nativeMax = readNative(written.value, [...path, 'value'], context);
-  const decimals = readDecimals(written, path, context);
-  const trailingMax = readTrailing(written.trailing, [...path, 'trailing'], context);
-  if (contracts === undefined || nativeMax === undefined || decimals === undefined) return [];
-  if (trailingMax === undefined) return [];
+  const units = unitsOf(written, path, context);
+  if (contracts === undefined || units === undefined) return [];
   if (written.method.length > LISTED_MAX) {
     context.fault(
       [...path, 'method'],
@@ -122,11 +119,16 @@ export function compileEntry(
     const known = bestNamed(variants, Object.keys(written.where ?? {}));
     const method = known && withInnerCalls(known, written.calls, [...path, 'calls'], context);
     if (method === undefined) return [];
-    const compiled = compileArguments(written, method, decimals, path, context);
-    const delegatecall = written.delegatecall === 'allowed';
-    return compiled === undefined
-      ? []
-      : [{ sumIdentity: written, contracts, method, nativeMax, trailingMax, delegatecall, ...compiled }];
+    const compiled = compileArguments(written, method, units, path, context);
+    const entry = {
+      sumIdentity: written,
+      contracts,
+      method,
+      nativeMax: value?.max ?? 0n,
+      trailingMax: trailing?.max ?? 0,
+      delegatecall: written.delegatecall === 'allowed',
+    };
+    return compiled === undefined ? [] : [{ ...entry, ...compiled }];
   });
 }
 
@@ -158,44 +160,6 @@ export function readContracts(
   return [...contracts];
 }
 
-/** The maximum of native coins in a call: zero if the policy names none. */
-export function readNative(
-  written: { readonly max: string } | undefined,
-  path: Path,
-  context: RuleContext,
-  known: readonly string[] = ['max'],
-): Amount | undefined {
-  if (written === undefined) return 0n;
-  const unknown = Object.keys(written).find((name) => !known.includes(name));
-  if (unknown !== undefined) {
-    const message = `${formatInput(unknown)} is not known here`;
-    return context.fault([...path, unknown], message, fixFor(unknown, known));
-  }
-  const max = /[eE]/.test(written.max) ? undefined : parseAmount(written.max);
-  return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} is not valid`, `write ${PLAIN}`);
-}
-
-function readTrailing(
-  written: WrittenEntry['trailing'],
-  path: Path,
-  context: RuleContext,
-): number | undefined {
-  if (written === undefined) return 0;
-  const unknown = Object.keys(written).find((name) => name !== 'max');
-  if (unknown !== undefined) {
-    const message = `${formatInput(unknown)} is not known here`;
-    return context.fault([...path, unknown], message, fixFor(unknown, ['max']));
-  }
-  const max = wholeUpTo(written.max, TRAILING_MAX_BYTES);
-  return max ?? context.fault([...path, 'max'], `${formatInput(written.max)} is not valid`, `write ${BYTES}`);
-}
-
-/** A whole number from 1 to a greatest one. */
-export function wholeUpTo(text: string, max: number): number | undefined {
-  const value = /^[1-9]\d{0,3}$/.test(text) ? Number(text) : Infinity;
-  return value <= max ? value : undefined;
-}
-
 /**
  * The first of several ABIs of one method that has all the names, and judges what they name. So the name
  * `tokenId` chooses the method of a token with ids.
@@ -208,29 +172,22 @@ function bestNamed(variants: readonly Method[], names: readonly string[]): Metho
   return variants.find((method) => names.every((name) => fits(method, name))) ?? variants[0];
 }
 
-const DECIMALS = /^(?:[0-9]|[12][0-9]|3[0-6])$/;
-
 /** How a token's amounts are written. */
 interface Units {
   readonly decimals: number | undefined;
   readonly asset: string | undefined;
 }
 
-/** The decimals that a condition or an entry gives, if any. Undefined, with a fault, if they are invalid. */
-function readDecimals(
-  { decimals, asset }: { readonly decimals?: string | undefined; readonly asset?: string | undefined },
+/** The units that a condition or an entry gives, if any. Undefined, with a fault, if they are invalid. */
+function unitsOf(
+  { decimals, asset }: { readonly decimals?: number | undefined; readonly asset?: string | undefined },
   path: Path,
   context: RuleContext,
 ): Units | undefined {
   if (decimals !== undefined && asset !== undefined) {
     return context.fault(path, 'it has both decimals and asset', 'keep one of the two');
   }
-  if (decimals !== undefined) {
-    if (DECIMALS.test(decimals)) return { decimals: Number(decimals), asset };
-    const fix = 'write a whole number from 0 to 36';
-    return context.fault([...path, 'decimals'], `${formatInput(decimals)} is not valid`, fix);
-  }
-  if (asset === undefined) return { decimals: undefined, asset };
+  if (asset === undefined) return { decimals, asset };
   const found = context.assets.get(asset);
   if (found?.chain === 'evm') return { decimals: found.decimals, asset };
   const at = [...path, 'asset'];
@@ -349,7 +306,7 @@ function compileArgument(
   path: Path,
   context: RuleContext,
 ): Condition | undefined {
-  const own = readDecimals(condition, path, context);
+  const own = unitsOf(condition, path, context);
   if (own === undefined) return undefined;
   if (own.decimals !== undefined) units.set(argument, own);
   const isAmount = units.has(argument);
@@ -379,9 +336,6 @@ function isLimitOnSum(
   const limit = summableLimit(condition, type);
   if (condition.each !== undefined) {
     const at = [...path, 'each'];
-    if (condition.each !== 'true') {
-      return context.fault(at, `${formatInput(condition.each)} is not valid`, 'write true, or leave it out');
-    }
     if (isAmount) {
       const fix = 'leave each out; if the argument is not an amount, leave decimals and asset out';
       return context.fault(at, 'the limit of an amount is for the whole transaction', fix);

@@ -4,7 +4,7 @@ import { type Path, fixFor, formatInput } from '../fault.ts';
 import { type Duration, durationMs } from '../language/parameter.ts';
 import { priceOf } from '../language/price.ts';
 import type { RuleOutcome } from '../outcome.ts';
-import type { RuleContext } from '../rule-context.ts';
+import { type RuleContext, checkNames } from '../rule-context.ts';
 import { type Standing, type Validity, combine } from '../standing.ts';
 import { type Argument, type Value, argumentsNamed, formatUnits, isBeside, valuesAt } from './abi.ts';
 
@@ -13,11 +13,28 @@ const ARGUMENT = 'the name of another argument, like amountIn';
 const DURATION = 'a duration from 1s to 92d, like 20m or 1h';
 const AT_LEAST = 'a mapping like { share: 99.5 %, of: amountIn }';
 
+/** A share of 100 % is 10^20 units. */
+const SHARE_SCALE = 18;
+const WHOLE = 100n * 10n ** BigInt(SHARE_SCALE);
+const SHARE_TEXT = /^(\d{1,3})(?:\.(\d{1,18}))? ?%$/;
+
+/** Zero for a text that is no share. */
+function shareIn(text: string): bigint {
+  const [, whole = '', fraction = ''] = SHARE_TEXT.exec(text) ?? [];
+  const share = BigInt(whole + fraction.padEnd(SHARE_SCALE, '0'));
+  return share <= WHOLE ? share : 0n;
+}
+
+const shareText = z
+  .string({ error: SHARE })
+  .refine((text) => shareIn(text) > 0n, { error: SHARE })
+  .transform((text) => ({ text, share: shareIn(text) }));
+
 /** An amount's least share of another one. The compiler reports unknown and missing names. */
 export const atLeastShape = z
   .looseObject(
     {
-      share: z.string({ error: SHARE }).optional(),
+      share: shareText.optional(),
       of: z.string({ error: ARGUMENT }).optional(),
       maxAge: z.string({ error: DURATION }).optional(),
     },
@@ -98,17 +115,12 @@ function readDuration(text: string, path: Path, context: RuleContext): Duration 
 
 // ---- an amount that is at least a share of another ----
 
-/** A share of 100 % is 10^20 units. */
-const SHARE_SCALE = 18;
-const WHOLE = 100n * 10n ** BigInt(SHARE_SCALE);
-const SHARE_TEXT = /^(\d{1,3})(?:\.(\d{1,18}))? ?%$/;
-
 /**
  * Compiles `atLeast`. Without `maxAge`, the amounts are compared one for one, in whole units of their tokens.
  * With it, they are compared by the current prices of both. `tokenOf` is an amount whose decimals are known.
  */
 export function compileAtLeast(
-  { share: text, of, maxAge, ...others }: AtLeast,
+  written: AtLeast,
   argument: Argument,
   {
     all,
@@ -117,21 +129,10 @@ export function compileAtLeast(
   path: Path,
   context: RuleContext,
 ): Relation | undefined {
-  const [unknown] = Object.keys(others);
-  if (unknown !== undefined) {
-    const known = ['share', 'of', 'maxAge'];
-    return context.fault(
-      [...path, unknown],
-      `${formatInput(unknown)} is not known here`,
-      fixFor(unknown, known),
-    );
-  }
-  if (text === undefined) return context.fault(path, 'share is missing', `write ${SHARE}`);
+  const { share, of, maxAge } = written;
+  if (!checkNames(written, Object.keys(atLeastShape.shape), path, context)) return undefined;
+  if (share === undefined) return context.fault(path, 'share is missing', `write ${SHARE}`);
   if (of === undefined) return context.fault(path, 'of is missing', `write ${ARGUMENT}`);
-  const share = readShare(text);
-  if (share === undefined) {
-    return context.fault([...path, 'share'], `${formatInput(text)} is not valid`, `write ${SHARE}`);
-  }
   const base = baseNamed(of, argument, all, [...path, 'of'], context);
   if (base === undefined) return undefined;
   const [part, whole] = [tokenOf(argument), tokenOf(base)];
@@ -142,14 +143,7 @@ export function compileAtLeast(
   }
   const age = maxAge === undefined ? undefined : readDuration(maxAge, [...path, 'maxAge'], context);
   if (maxAge !== undefined && age === undefined) return undefined;
-  return comparable(part, whole, age, path, context) && shareOf({ text, share }, part, whole, age);
-}
-
-function readShare(text: string): bigint | undefined {
-  const [, whole = '', fraction = ''] = SHARE_TEXT.exec(text) ?? [];
-  if (whole === '') return undefined;
-  const share = BigInt(whole + fraction.padEnd(SHARE_SCALE, '0'));
-  return share > 0n && share <= WHOLE ? share : undefined;
+  return comparable(part, whole, age, path, context) && shareOf(share, part, whole, age);
 }
 
 /** The integer argument with a name. It has one value, or it is in the same items of lists. */

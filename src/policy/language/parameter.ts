@@ -3,6 +3,7 @@ import { SYMBOL } from '../../callback/member-readers.ts';
 import { type Amount, AMOUNT_SCALE, formatAmount, parseAmount } from '../../values/amount.ts';
 import { type Path, fixFor, formatInput } from '../fault.ts';
 import { addressTexts, chainsWithSpellings } from './asset-texts.ts';
+import { LIST_NAME } from './list-file.ts';
 import { ADDRESS_MEMBERS, SOURCE, memberNamed, memberNames, readMemberText } from './members.ts';
 import type { RuleContext } from '../rule-context.ts';
 import { quoted } from '../../values/printable.ts';
@@ -168,6 +169,13 @@ export const wholeNumberText = z
   .regex(/^[1-9]\d{0,5}$/, { error: `${COUNT}, of at most 6 digits` })
   .transform(Number);
 
+/** A whole number from 1 to a greatest one. */
+export const wholeUpTo = (max: number) => {
+  const error = `a whole number from 1 to ${max}`;
+  const isValid = (text: string): boolean => /^[1-9]\d{0,5}$/.test(text) && Number(text) <= max;
+  return z.string({ error }).refine(isValid, { error }).transform(Number);
+};
+
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
   ['m', 60_000],
@@ -207,6 +215,10 @@ export type Duration = z.output<typeof durationText>;
 const MEMBER = 'the name of a member, like userId';
 
 export const memberText = z.string({ error: MEMBER }).min(1, { error: MEMBER });
+
+const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
+
+export const listName = z.string({ error: LIST }).regex(LIST_NAME, { error: LIST });
 
 const TEXTS = 'a text, or a list of texts';
 const text = z.string({ error: TEXTS });

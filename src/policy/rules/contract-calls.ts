@@ -1,33 +1,28 @@
 import { z } from 'zod';
 import { toComparableEntry } from '../../values/comparable.ts';
-import { type Condition, compileCondition, conditionText, readListedText } from '../calls/condition.ts';
 import {
-  type Entry,
-  compileEntry,
-  entryShape,
-  readContracts,
-  readNative,
-  wholeUpTo,
-} from '../calls/entry.ts';
+  type Condition,
+  compileCondition,
+  conditionText,
+  listsOf,
+  readListedText,
+} from '../calls/condition.ts';
+import { type Entry, compileEntry, entryShape, readContracts } from '../calls/entry.ts';
 import { type MethodTable, methodTable } from '../calls/method-table.ts';
 import { nameIn } from '../calls/methods.ts';
 import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
 import { formatInnerCalls } from '../calls/inner-calls.ts';
-import { fixFor, formatInput } from '../fault.ts';
 import { HIGHER, looserIf } from '../language/looser.ts';
-import { type Duration, durationMs, textList } from '../language/parameter.ts';
+import { type Duration, amountText, durationMs, textList, wholeUpTo } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
-import type { RuleContext } from '../rule-context.ts';
+import { type RuleContext, checkNames } from '../rule-context.ts';
 import { type ListedRead, defineRule } from './rule.ts';
 
 const ENTRIES_MAX = 500;
 const CALLS = `a list of at most ${ENTRIES_MAX} entries, each with contract and method`;
-const AMOUNT = 'a plain decimal, like 10000 or 0.5';
 const DEPTH_MAX = 4;
 const CALLS_MAX = 256;
-const DEPTH = `a whole number from 1 to ${DEPTH_MAX}`;
-const INNER = `a whole number from 1 to ${CALLS_MAX}`;
 
 const parameters = z
   .strictObject({
@@ -48,7 +43,7 @@ const parameters = z
       ),
     plain: z
       .looseObject({
-        max: z.string({ error: AMOUNT }).register(looserIf, HIGHER),
+        max: amountText.register(looserIf, HIGHER),
         to: conditionText.optional(),
       })
       .meta({ additionalProperties: false })
@@ -59,8 +54,8 @@ const parameters = z
       ),
     multicall: z
       .looseObject({
-        depth: z.string({ error: DEPTH }).register(looserIf, HIGHER),
-        calls: z.string({ error: INNER }).register(looserIf, HIGHER),
+        depth: wholeUpTo(DEPTH_MAX).register(looserIf, HIGHER),
+        calls: wholeUpTo(CALLS_MAX).register(looserIf, HIGHER),
       })
       .meta({ additionalProperties: false })
       .optional()
@@ -104,7 +99,7 @@ export const contractCalls = defineRule({
     return (
       allowed && {
         allowedCalls: allowed,
-        lists: listsOf(written),
+        lists: listsNamed(written),
         readListed: (list, value) => readListedArgument(allowed, list, value),
         ...maxPriceAgeOf(written),
         evaluate: (callback, facts) =>
@@ -131,7 +126,8 @@ function compileAllowed(
     return undefined;
   }
   const table = methodTable(abis ?? [], context);
-  const nesting = compileNesting(multicall, context);
+  const isKnown =
+    multicall === undefined || checkNames(multicall, ['depth', 'calls'], ['multicall'], context);
   const plainTransfer = compilePlain(plain, context);
   const ours = readContracts(accounts, ['accounts'], context);
   if (table === undefined || ours === undefined) return undefined;
@@ -148,12 +144,12 @@ function compileAllowed(
       'write multicall: { depth: 1, calls: 16 } beside calls',
     );
   }
-  if (entries.some((methods) => methods.length === 0) || nesting === 'faulty' || plainTransfer === 'faulty')
+  if (entries.some((methods) => methods.length === 0) || !isKnown || plainTransfer === 'faulty')
     return undefined;
-  if (wrapperIndex >= 0 && nesting === undefined) return undefined;
+  if (wrapperIndex >= 0 && multicall === undefined) return undefined;
   if (!agreeOnCalls(entries, context) || !areOurs(ours, entries.flat(), context)) return undefined;
   const byContract = indexed(entries.flat());
-  const reading = { methodOf: methodLookup(byContract, table), nesting };
+  const reading = { methodOf: methodLookup(byContract, table), nesting: multicall };
   return { networks, entries: byContract, plain: plainTransfer, accounts: new Set(ours), reading };
 }
 
@@ -236,12 +232,11 @@ function readListedArgument(
 }
 
 /** The lists of the store that conditions look up. */
-function listsOf({ calls = [], plain }: Written): readonly string[] {
+function listsNamed({ calls = [], plain }: Written): readonly string[] {
   const conditions = [...calls.flatMap(({ where }) => Object.values(where ?? {})), plain?.to];
-  return conditions.flatMap((condition) => {
-    if (typeof condition !== 'object') return [];
-    return [condition.list, condition['not-list']].filter((list) => list !== undefined);
-  });
+  return conditions.flatMap((condition) =>
+    typeof condition === 'object' ? listsOf(condition).map(({ list }) => list) : [],
+  );
 }
 
 /** Finds the method of the entries for a contract and selector, or says why there is none. */
@@ -276,29 +271,10 @@ function indexed(entries: readonly Entry[]): AllowedTransactions['entries'] {
   return byContract;
 }
 
-function compileNesting(written: Written['multicall'], context: RuleContext): Reading['nesting'] | 'faulty' {
-  if (written === undefined) return undefined;
-  const known = ['depth', 'calls'];
-  for (const name of Object.keys(written).filter((each) => !known.includes(each))) {
-    context.fault(['multicall', name], `${formatInput(name)} is not known here`, fixFor(name, known));
-    return 'faulty';
-  }
-  const depth = wholeUpTo(written.depth, DEPTH_MAX);
-  const calls = wholeUpTo(written.calls, CALLS_MAX);
-  if (depth === undefined) {
-    context.fault(['multicall', 'depth'], `${formatInput(written.depth)} is not valid`, `write ${DEPTH}`);
-  }
-  if (calls === undefined) {
-    context.fault(['multicall', 'calls'], `${formatInput(written.calls)} is not valid`, `write ${INNER}`);
-  }
-  return depth === undefined || calls === undefined ? 'faulty' : { depth, calls };
-}
-
 function compilePlain(written: Written['plain'], context: RuleContext): PlainTransfer | undefined | 'faulty' {
   if (written === undefined) return undefined;
-  const max = readNative(written, ['plain'], context, ['max', 'to']);
-  if (max === undefined) return 'faulty';
-  const { to = 'any' } = written;
+  if (!checkNames(written, ['max', 'to'], ['plain'], context)) return 'faulty';
+  const { max, to = 'any' } = written;
   if (to === 'any') return { max, to: undefined };
   const argument: Condition['argument'] = { path: 'to', steps: [], type: { kind: 'address' } };
   const condition = compileCondition(

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { ListClaim } from '../../claims/list.ts';
-import { LIST_NAME } from '../language/list-file.ts';
 import { type FEWER, type MORE, looserIf } from '../language/looser.ts';
 import {
   checkEntries,
@@ -9,12 +8,10 @@ import {
   entriesToLookUp,
   readListedEntry,
 } from '../language/entry.ts';
-import { formatMember, textList } from '../language/parameter.ts';
+import { formatMember, listName, textList } from '../language/parameter.ts';
 import { pass, refuse } from '../outcome.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
 import { type Check } from './rule.ts';
-
-const LIST = 'the name of a list in the store: lower-case letters, digits and hyphens, a letter first';
 
 /** The parameters of allow-list, to which more entries are looser, and of deny-list, to which fewer are. */
 export const membershipParameters = (looser: typeof MORE | typeof FEWER) =>
@@ -34,9 +31,7 @@ export const membershipParameters = (looser: typeof MORE | typeof FEWER) =>
             'of the revision.',
         )
         .register(looserIf, looser),
-      list: z
-        .string({ error: LIST })
-        .regex(LIST_NAME, { error: LIST })
+      list: listName
         .optional()
         .describe(
           'A list of the source in the store. `countersign list` changes it without a push. If ' +
