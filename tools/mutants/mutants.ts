@@ -113,8 +113,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a rule that only observes covers',
     file: 'src/policy/evaluate.ts',
-    from: "const isCertain = applies.state === 'met' && entry.mode === 'enforce';",
-    to: "const isCertain = applies.state === 'met';",
+    from: "applies.state === 'met' && entry.mode === 'enforce' ? each",
+    to: "applies.state === 'met' ? each",
     caughtBy: ['test/policy/evaluate.test.ts', 'test/policy/language/conditions.test.ts'],
   },
   {
@@ -127,8 +127,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'an alternative holds although one of its rules refuses',
     file: 'src/policy/evaluate.ts',
-    from: "state: one.state === 'fails' || other.state === 'absent' ?",
-    to: "state: one.state !== 'absent' || other.state === 'absent' ?",
+    from: "if (part.state === 'fails' || state === 'absent') state = part.state;",
+    to: "if (state === 'absent') state = part.state;",
     caughtBy: ['test/policy/alternatives.test.ts'],
   },
   {
@@ -177,8 +177,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a claim is dropped (embedded)',
     file: 'src/store/embedded/claims.ts',
-    from: 'filter((at) => claims[at]?.decides === true',
-    to: 'filter((at) => at > 0 && claims[at]?.decides === true',
+    from: 'claims[at]?.decides === true',
+    to: 'at > 0 && claims[at]?.decides === true',
     caughtBy: [EMBEDDED],
   },
   {
