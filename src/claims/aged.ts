@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, also, claimMembers, formatInstant, formatValues } from './kind.ts';
+import { type ClaimOrigin, also, claimMembers, formatInstant, formatValues, resultMembers } from './kind.ts';
 import { explainMissingList } from './list.ts';
 
 /**
@@ -18,7 +18,7 @@ export const agedClaim = z.strictObject({
 export type AgedClaim = Readonly<z.output<typeof agedClaim>>;
 
 export const agedResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('aged'),
   missing: z.boolean(),
   /** The values that the list holds, in the claim's order, each with the time at which it was added. */
   added: z.array(z.tuple([z.string(), z.int()]).readonly()).readonly(),

@@ -8,7 +8,7 @@ import {
   distinctResult,
   explainDistinct,
 } from './distinct.ts';
-import type { ClaimOrigin } from './kind.ts';
+import { type ClaimOrigin, resultMembers } from './kind.ts';
 import { type ListClaim, type ListResult, explainList, listClaim, listResult } from './list.ts';
 import { type MarkClaim, type MarkResult, explainMark, markClaim, markResult } from './mark.ts';
 import { type OrderClaim, type OrderResult, explainOrder, orderClaim, orderResult } from './order.ts';
@@ -37,7 +37,7 @@ import { type WindowClaim, type WindowResult, explainWindow, windowClaim, window
 export type Claim =
   ListClaim | AgedClaim | WindowClaim | DistinctClaim | MarkClaim | OrderClaim | SpeedUpClaim | RefusalsClaim;
 
-/** What the store found for a claim. Each kind has a member that no other kind has, which identifies it. */
+/** What the store found for a claim of its type. */
 export type ClaimResult =
   | ListResult
   | AgedResult
@@ -49,18 +49,26 @@ export type ClaimResult =
   | RefusalsResult
   | NotChecked;
 
-const notChecked = z.strictObject({ holds: z.literal(false), notChecked: z.literal(true) });
+const notChecked = z.strictObject({
+  ...resultMembers('not-checked'),
+  holds: z.literal(false),
+  notChecked: z.literal(true),
+});
 /** The claim of an alternative that was not needed, or that failed by another claim before. */
 export type NotChecked = Readonly<z.output<typeof notChecked>>;
 
-export const NOT_CHECKED: NotChecked = { holds: false, notChecked: true };
+export const NOT_CHECKED: NotChecked = { type: 'not-checked', holds: false, notChecked: true };
 
 export const isChecked = (result: ClaimResult | undefined): result is Exclude<ClaimResult, NotChecked> =>
-  result !== undefined && !('notChecked' in result);
+  result !== undefined && result.type !== 'not-checked';
 
 type Requested<C> = C extends unknown ? Omit<C, 'result' | 'decides' | 'retryable'> : never;
 /** A claim as a rule makes it. Evaluation adds the members that depend on the policy. */
 export type ClaimRequest = Requested<Claim>;
+
+/** Whether the list does not exist. */
+export const isMissing = (result: ClaimResult | undefined): boolean =>
+  (result?.type === 'list' || result?.type === 'aged') && result.missing;
 
 /**
  * The most claims, and the most values that they look up, of one decision. Settle is one atomic step that
@@ -108,21 +116,25 @@ export function claimResults(amount: z.ZodType<Amount>): z.ZodType<readonly Clai
   );
 }
 
-/** The form of a claim's result in exports and archives: amounts are decimal text. */
+/**
+ * The form of a claim's result in exports and archives: amounts are decimal text. It has no type, because each has a
+ * member that no other has, by which {@link claimResults} knows it.
+ */
 export function resultToJson(result: ClaimResult): Readonly<Record<string, unknown>> {
-  if (!('used' in result)) return { ...result };
-  return { ...result, reserved: formatAmount(result.reserved), used: formatAmount(result.used) };
+  const { type: _unused, ...found } = result;
+  if (result.type !== 'window') return found;
+  return { ...found, reserved: formatAmount(result.reserved), used: formatAmount(result.used) };
 }
 
 /** Why a claim holds or fails, as a sentence. */
 export function explainClaim(claim: Claim, result: ClaimResult, origin: ClaimOrigin): string {
-  if (claim.type === 'window' && 'used' in result) return explainWindow(claim, result, origin);
-  if (claim.type === 'distinct' && 'counted' in result) return explainDistinct(claim, result, origin);
-  if (claim.type === 'list' && 'present' in result) return explainList(claim, result, origin);
-  if (claim.type === 'aged' && 'added' in result) return explainAged(claim, result, origin);
-  if (claim.type === 'mark' && 'markedAtMs' in result) return explainMark(claim, result, origin);
-  if (claim.type === 'order' && 'order' in result) return explainOrder(claim, result);
-  if (claim.type === 'speed-up' && 'speedUps' in result) return explainSpeedUp(claim, result, origin);
-  if (claim.type === 'refusals' && 'refusals' in result) return explainRefusals(claim, result, origin);
+  if (claim.type === 'window' && result.type === 'window') return explainWindow(claim, result, origin);
+  if (claim.type === 'distinct' && result.type === 'distinct') return explainDistinct(claim, result, origin);
+  if (claim.type === 'list' && result.type === 'list') return explainList(claim, result, origin);
+  if (claim.type === 'aged' && result.type === 'aged') return explainAged(claim, result, origin);
+  if (claim.type === 'mark' && result.type === 'mark') return explainMark(claim, result, origin);
+  if (claim.type === 'order' && result.type === 'order') return explainOrder(claim, result);
+  if (claim.type === 'speed-up' && result.type === 'speed-up') return explainSpeedUp(claim, result, origin);
+  if (claim.type === 'refusals' && result.type === 'refusals') return explainRefusals(claim, result, origin);
   return `the store’s answer does not fit the claim: ${origin.because}`;
 }

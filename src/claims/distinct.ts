@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, claimMembers, forAddress } from './kind.ts';
+import { type ClaimOrigin, claimMembers, forAddress, resultMembers } from './kind.ts';
 import { windowSchema } from './window.ts';
 
 /** The most values that one counter can keep, and so the greatest `max`. */
@@ -35,7 +35,7 @@ export const distinctClaim = z.strictObject({
 export type DistinctClaim = Readonly<z.output<typeof distinctClaim>>;
 
 export const distinctResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('distinct'),
   /** How many different values the window counted before. */
   counted: z.int(),
   /** How many of the values that count it did not count yet. */

@@ -19,6 +19,12 @@ export const claimMembers = {
   failed: z.boolean().optional(),
 };
 
+/** The members of what the store found for a claim of a kind. Their JSON has no type: see resultToJson. */
+export const resultMembers = <Type extends string>(type: Type) => ({
+  type: z.literal(type).default(type),
+  holds: z.boolean(),
+});
+
 /**
  * Other texts that stand for each of a claim's values, in their order: other spellings of an address. A list
  * holds a value if it holds one of its texts. Absent if no value has another text.

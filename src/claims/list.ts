@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, also, claimMembers, formatValues } from './kind.ts';
+import { type ClaimOrigin, also, claimMembers, formatValues, resultMembers } from './kind.ts';
 
 /**
  * A list of the source must hold all of the values, or none of them. The claim fails if the list does not
@@ -17,7 +17,7 @@ export const listClaim = z.strictObject({
 export type ListClaim = Readonly<z.output<typeof listClaim>>;
 
 export const listResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('list'),
   missing: z.boolean(),
   /** The values that the list holds, in the claim's order. */
   present: z.array(z.string()).readonly(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, claimMembers, forAddress, formatInstant } from './kind.ts';
+import { type ClaimOrigin, claimMembers, forAddress, formatInstant, resultMembers } from './kind.ts';
 
 /**
  * A mark is the time of the first approval for a value, such as an address. The mark `key` must be at least
@@ -21,7 +21,7 @@ export const markClaim = z.strictObject({
 export type MarkClaim = Readonly<z.output<typeof markClaim>>;
 
 export const markResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('mark'),
   /** 0 if the mark was never made. */
   markedAtMs: z.int(),
 });

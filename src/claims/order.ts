@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { claimMembers, formatValues } from './kind.ts';
+import { claimMembers, formatValues, resultMembers } from './kind.ts';
 
 /**
  * An announced order must exist for the subject and agree: every member that the announcement names has the
@@ -22,7 +22,7 @@ export const orderFound = z.enum(['agrees', 'missing', 'cancelled', 'expired', '
 export type OrderFound = z.output<typeof orderFound>;
 
 export const orderResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('order'),
   order: orderFound,
   /** The announced members whose texts differ, sorted. */
   differs: z.array(z.string()).readonly(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { counted } from '../values/text.ts';
-import { claimMembers, formatInstant } from './kind.ts';
+import { claimMembers, formatInstant, resultMembers } from './kind.ts';
 
 /** The most refusals after which a key can be locked out. The store keeps as many operations for each key. */
 export const REFUSALS_MAX = 100;
@@ -34,7 +34,7 @@ export const refusalsClaim = z.strictObject({
 export type RefusalsClaim = Readonly<z.output<typeof refusalsClaim>>;
 
 export const refusalsResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('refusals'),
   /**
    * How many operations were refused within the time, with this one if it counted; if the key is locked out, how
    * many had been.

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ClaimOrigin, claimMembers, formatInstant } from './kind.ts';
+import { type ClaimOrigin, claimMembers, formatInstant, resultMembers } from './kind.ts';
 
 /**
  * The original question about this subject (the one without a speed-up) must have been approved at most
@@ -15,7 +15,7 @@ export const speedUpClaim = z.strictObject({
 export type SpeedUpClaim = Readonly<z.output<typeof speedUpClaim>>;
 
 export const speedUpResult = z.strictObject({
-  holds: z.boolean(),
+  ...resultMembers('speed-up'),
   /** When the original question was approved; 0 if there is no such approval. */
   approvedAtMs: z.int(),
   /** How many other speed-ups of the original question are approved. */

@@ -13,25 +13,39 @@ export function storedResults(results: readonly ClaimResult[]): string {
   return JSON.stringify(results.map((result) => joined(textsOf(result))));
 }
 
-function textsOf(result: ClaimResult): readonly StoredText[] {
-  const holds = flag(result.holds);
-  if ('notChecked' in result) return [UNCHECKED, holds];
-  if ('used' in result) return ['w', holds, formatUnits(result.reserved), formatUnits(result.used)];
-  if ('counted' in result) return ['d', holds, String(result.counted), String(result.further)];
-  if ('present' in result) return ['l', holds, flag(result.missing), ...result.present];
-  if ('added' in result) {
-    return ['a', holds, flag(result.missing), ...result.added.map(([value, at]) => [value, String(at)])];
-  }
-  if ('markedAtMs' in result) return ['m', holds, String(result.markedAtMs)];
-  if ('order' in result) return ['o', holds, result.order, ...result.differs];
-  if ('refusals' in result) {
-    return ['r', holds, ...[result.refusals, result.lockedAtMs, result.lockedUntilMs].map(String)];
-  }
-  return ['s', holds, String(result.approvedAtMs), String(result.speedUps)];
-}
+/** The letter of each kind, by its type; `n` for a claim that was not checked. */
+const LETTERS = {
+  window: 'w',
+  distinct: 'd',
+  list: 'l',
+  aged: 'a',
+  mark: 'm',
+  order: 'o',
+  refusals: 'r',
+  'speed-up': 's',
+  'not-checked': 'n',
+} as const satisfies Readonly<Record<ClaimResult['type'], string>>;
 
-/** The kind of a claim that was not checked. */
-const UNCHECKED = 'n';
+const textsOf = (result: ClaimResult): readonly StoredText[] => [
+  LETTERS[result.type],
+  flag(result.holds),
+  ...foundTexts(result),
+];
+
+function foundTexts(result: ClaimResult): readonly StoredText[] {
+  if (result.type === 'window') return [formatUnits(result.reserved), formatUnits(result.used)];
+  if (result.type === 'distinct') return [String(result.counted), String(result.further)];
+  if (result.type === 'list') return [flag(result.missing), ...result.present];
+  if (result.type === 'aged') {
+    return [flag(result.missing), ...result.added.map(([value, at]) => [value, String(at)])];
+  }
+  if (result.type === 'mark') return [String(result.markedAtMs)];
+  if (result.type === 'order') return [result.order, ...result.differs];
+  if (result.type === 'refusals') {
+    return [result.refusals, result.lockedAtMs, result.lockedUntilMs].map(String);
+  }
+  return result.type === 'speed-up' ? [String(result.approvedAtMs), String(result.speedUps)] : [];
+}
 
 type StoredText = string | readonly string[];
 
@@ -81,7 +95,8 @@ function readResult(written: unknown): ClaimResult | undefined {
       ? written
       : undefined;
   if (texts === undefined) return undefined;
-  if (texts[0] === UNCHECKED) return texts.length === 2 && texts[1] === '0' ? NOT_CHECKED : undefined;
+  if (texts[0] === LETTERS['not-checked'])
+    return texts.length === 2 && texts[1] === '0' ? NOT_CHECKED : undefined;
   return RESULTS.get(texts[0])?.(texts);
 }
 
@@ -90,72 +105,77 @@ type ReadResult = (texts: readonly unknown[]) => ClaimResult | undefined;
 
 const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<string, ReadResult>([
   [
-    'w',
+    LETTERS.window,
     (texts) => {
       const [holds, reserved, used] = [texts[1], texts[2], texts[3]];
       if (texts.length !== 4 || !isFlag(holds) || !isUnits(reserved) || !isUnits(used)) return undefined;
-      return { holds: holds === '1', reserved: parseUnits(reserved), used: parseUnits(used) };
+      return { type: 'window', holds: holds === '1', reserved: parseUnits(reserved), used: parseUnits(used) };
     },
   ],
   [
-    'd',
+    LETTERS.distinct,
     (texts) => {
       const [holds, counted, further] = texts.slice(1);
       if (texts.length !== 4 || !isFlag(holds) || !isDigits(counted) || !isDigits(further)) return undefined;
-      return { holds: holds === '1', counted: Number(counted), further: Number(further) };
+      return { type: 'distinct', holds: holds === '1', counted: Number(counted), further: Number(further) };
     },
   ],
   [
-    'l',
+    LETTERS.list,
     (texts) => {
       const [holds, missing, present] = [texts[1], texts[2], texts.slice(3)];
       if (!isFlag(holds) || !isFlag(missing) || !present.every(isText)) return undefined;
-      return { holds: holds === '1', missing: missing === '1', present };
+      return { type: 'list', holds: holds === '1', missing: missing === '1', present };
     },
   ],
   [
-    'a',
+    LETTERS.aged,
     (texts) => {
       const [holds, missing, added] = [texts[1], texts[2], texts.slice(3)];
       if (!isFlag(holds) || !isFlag(missing) || !added.every(isAdded)) return undefined;
       const times = added.map(([value, at]) => [value, Number(at)] as const);
-      return { holds: holds === '1', missing: missing === '1', added: times };
+      return { type: 'aged', holds: holds === '1', missing: missing === '1', added: times };
     },
   ],
   [
-    'm',
+    LETTERS.mark,
     (texts) => {
       const [holds, markedAt] = [texts[1], texts[2]];
       if (texts.length !== 3 || !isFlag(holds) || !isDigits(markedAt)) return undefined;
-      return { holds: holds === '1', markedAtMs: Number(markedAt) };
+      return { type: 'mark', holds: holds === '1', markedAtMs: Number(markedAt) };
     },
   ],
   [
-    'o',
+    LETTERS.order,
     (texts) => {
       const [holds, order, differs] = [texts[1], orderFound.safeParse(texts[2]), texts.slice(3)];
       if (!isFlag(holds) || !order.success || !differs.every(isText)) return undefined;
       // Sorted here, because Lua sorts by the server's locale.
-      return { holds: holds === '1', order: order.data, differs: differs.toSorted() };
+      return { type: 'order', holds: holds === '1', order: order.data, differs: differs.toSorted() };
     },
   ],
   [
-    'r',
+    LETTERS.refusals,
     (texts) => {
       const [holds, refusals, lockedAt, lockedUntil] = texts.slice(1);
       if (texts.length !== 5 || !isFlag(holds) || !isDigits(refusals)) return undefined;
       if (!isDigits(lockedAt) || !isDigits(lockedUntil)) return undefined;
       const times = { lockedAtMs: Number(lockedAt), lockedUntilMs: Number(lockedUntil) };
-      return { holds: holds === '1', refusals: Number(refusals), ...times };
+      return { type: 'refusals', holds: holds === '1', refusals: Number(refusals), ...times };
     },
   ],
   [
-    's',
+    LETTERS['speed-up'],
     (texts) => {
       const [holds, approvedAt, speedUps] = [texts[1], texts[2], texts[3]];
       if (texts.length !== 4 || !isFlag(holds) || !isDigits(approvedAt) || !isDigits(speedUps))
         return undefined;
-      return { holds: holds === '1', approvedAtMs: Number(approvedAt), speedUps: Number(speedUps) };
+      return {
+        type: 'speed-up',
+        holds: holds === '1',
+        approvedAtMs: Number(approvedAt),
+        speedUps: Number(speedUps),
+      };
     },
   ],
 ]);

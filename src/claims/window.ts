@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Amount, formatAmount } from '../values/amount.ts';
-import { type ClaimOrigin, amountText, claimMembers, forAddress } from './kind.ts';
+import { type ClaimOrigin, amountText, claimMembers, forAddress, resultMembers } from './kind.ts';
 
 /**
  * A rolling window is counted in buckets of `bucketMs`: bucket b holds [b*bucketMs, (b+1)*bucketMs) and
@@ -50,7 +50,7 @@ export type WindowClaim = Readonly<z.output<typeof windowClaim>>;
 /** `amount` reads an amount: stores and exports write it in different ways. */
 export const windowResult = (amount: z.ZodType<Amount>) =>
   z.strictObject({
-    holds: z.boolean(),
+    ...resultMembers('window'),
     /**
      * What the subject had reserved in the counter before, as the window counts it. 0 if it counts nothing of
      * it.

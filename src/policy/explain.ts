@@ -346,8 +346,8 @@ function nearestToLimit(claims: readonly CheckedClaim[]): number {
 /** What a limit has left; undefined for a claim without a limit. The claims of one rule have one unit. */
 function remainingOf({ claim, found }: CheckedClaim): Amount | undefined {
   if (found === undefined) return undefined;
-  if (claim.type === 'window' && 'used' in found) return claim.max - found.used - claim.amount;
-  if (claim.type === 'distinct' && 'counted' in found) {
+  if (claim.type === 'window' && found.type === 'window') return claim.max - found.used - claim.amount;
+  if (claim.type === 'distinct' && found.type === 'distinct') {
     return BigInt(claim.max - found.counted - found.further);
   }
   return undefined;

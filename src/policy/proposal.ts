@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { type Claim, type ClaimResult, claimSchema, claimToJson, isChecked } from '../claims/claims.ts';
+import {
+  type Claim,
+  type ClaimResult,
+  claimSchema,
+  claimToJson,
+  isChecked,
+  isMissing,
+} from '../claims/claims.ts';
 import { CountersignError } from '../errors.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { type Standing, combine } from './standing.ts';
@@ -83,7 +90,7 @@ export const claimsIn = ({ alternatives }: Pick<Choice, 'alternatives'>): readon
 const standingOfClaim = (claim: Claim, result: ClaimResult): Standing => ({
   retryable: claim.retryable,
   // A lock-out, and a list that is missing, say nothing about the callback.
-  failed: claim.failed === true || claim.type === 'refusals' || ('missing' in result && result.missing),
+  failed: claim.failed === true || claim.type === 'refusals' || isMissing(result),
 });
 
 /**

@@ -1,3 +1,4 @@
+import { isMissing } from '../claims/claims.ts';
 import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
@@ -156,9 +157,7 @@ function missingLists(simulated: Simulated): readonly string[] {
   if (simulated.proposal === undefined || !('claims' in simulated.result)) return [];
   const { claims: found } = simulated.result;
   return simulated.proposal.claims.flatMap((claim, index) => {
-    const result = found[index];
-    const isMissing = result !== undefined && 'missing' in result && result.missing;
-    return isMissing && 'list' in claim ? [claim.list] : [];
+    return isMissing(found[index]) && 'list' in claim ? [claim.list] : [];
   });
 }
 

@@ -57,8 +57,13 @@ describe('journal archive', () => {
       const archived = await archivedIn(under.directory);
       expect(archived).toEqual(before.slice(0, 4));
       expect(archived[1]?.claims).toEqual([
-        { holds: true, reserved: 0n, used: parseAmount('4.000000000000000000000000000000000001') },
-        { holds: false, missing: true, present: [] },
+        {
+          type: 'window',
+          holds: true,
+          reserved: 0n,
+          used: parseAmount('4.000000000000000000000000000000000001'),
+        },
+        { type: 'list', holds: false, missing: true, present: [] },
       ]);
     });
 

@@ -34,7 +34,7 @@ const entry = (source: string, number: number): JournalEntry =>
     atMs: START_MS + number,
     subject: `payment:${number}`,
     verdict: number % 2 === 0 ? 'SUCCESS' : 'FAILURE',
-    claims: [{ holds: true, reserved: 0n, used: BigInt(number) }],
+    claims: [{ type: 'window', holds: true, reserved: 0n, used: BigInt(number) }],
     detail: `{"body":"é \u{1f512} ${number}"}`,
   });
 

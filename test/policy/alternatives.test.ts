@@ -17,10 +17,10 @@ const NO = '{ amount-limit: { max: 1 } }';
 const CLAIM = '{ allow-list: { of: userId, list: vips } }';
 const ROOM = '{ window-limit: { max: 1000, window: day, per: [userId] } }';
 
-const LISTED: ClaimResult = { holds: true, missing: false, present: ['12345'] };
-const NOT_LISTED: ClaimResult = { holds: false, missing: false, present: [] };
-const FULL: ClaimResult = { holds: false, reserved: 0n, used: 950n * 10n ** 36n };
-const ROOMY: ClaimResult = { holds: true, reserved: 0n, used: 0n };
+const LISTED: ClaimResult = { type: 'list', holds: true, missing: false, present: ['12345'] };
+const NOT_LISTED: ClaimResult = { type: 'list', holds: false, missing: false, present: [] };
+const FULL: ClaimResult = { type: 'window', holds: false, reserved: 0n, used: 950n * 10n ** 36n };
+const ROOMY: ClaimResult = { type: 'window', holds: true, reserved: 0n, used: 0n };
 
 describe('any', () => {
   it.each([

@@ -19,11 +19,13 @@ rules:
 `;
 
 const used = (amount: string, holds = true, reserved = '0'): ClaimResult => ({
+  type: 'window',
   holds,
   reserved: parseAmount(reserved) ?? 0n,
   used: parseAmount(amount) ?? 0n,
 });
 const listed = (holds: boolean, present: readonly string[] = [], missing = false): ClaimResult => ({
+  type: 'list',
   holds,
   missing,
   present,
@@ -211,11 +213,11 @@ describe('an explanation of what the store found', () => {
       `to ${a} is on the list partners only since 2024-03-15T12:00:00.000Z, and counts from 2024-03-16T12:00:00.000Z on`,
     ],
   ] as const)('tells of an entry that must be old enough: %s, %s, %j', (holds, missing, added, because) => {
-    expect(told(COOLING, transfer(), { holds, missing, added })).toBe(because);
+    expect(told(COOLING, transfer(), { type: 'aged', holds, missing, added })).toBe(because);
   });
 
   it('tells of the entry that is not there, or else of the youngest', () => {
-    const found = { holds: false, missing: false } as const;
+    const found = { type: 'aged', holds: false, missing: false } as const;
     expect(told(COOLING, both, { ...found, added: [[a, NOON]] })).toBe(`to ${b} is not on the list partners`);
     const added = [
       [a, NOON + 1000],
@@ -241,12 +243,12 @@ describe('an explanation of what the store found', () => {
       `2 requested, of at most 1 for a first use of to ${a}: first approved at 2024-03-15T12:00:00.000Z, and is new until 2024-03-16T12:00:00.000Z`,
     ],
   ])('tells of a first use: case %#', (callback, holds, markedAtMs, because) => {
-    expect(told(FIRST, callback, { holds, markedAtMs })).toBe(because);
+    expect(told(FIRST, callback, { type: 'mark', holds, markedAtMs })).toBe(because);
   });
 
   it('tells of the address that is new', () => {
-    const known: ClaimResult = { holds: true, markedAtMs: NOON };
-    expect(told(FIRST, both, known, { holds: false, markedAtMs: 0 })).toBe(
+    const known: ClaimResult = { type: 'mark', holds: true, markedAtMs: NOON };
+    expect(told(FIRST, both, known, { type: 'mark', holds: false, markedAtMs: 0 })).toBe(
       `3 requested, of at most 1 for a first use of to ${a} and 1 more; the address ${b} was never approved before`,
     );
     expect(told(FIRST, both, known, known)).toContain('within the limit for a first use for the address');
@@ -264,7 +266,7 @@ describe('an explanation of what the store found', () => {
       'the callback differs from the announced order in amount 100, memo (none)',
     ],
   ] as const)('tells of an order that %s', (order, differs, because) => {
-    const found = { holds: order === 'agrees', order, differs };
+    const found: ClaimResult = { type: 'order', holds: order === 'agrees', order, differs };
     expect(told('expected-order: {}', payment(), found)).toBe(because);
   });
 
@@ -276,15 +278,15 @@ describe('an explanation of what the store found', () => {
     [false, 0, 0, 'there is no approval of what it speeds up'],
     [false, 0, 3, 'there is no approval of what it speeds up'],
   ])('tells of a speed-up: %s, %i, %i', (holds, approvedAtMs, speedUps, because) => {
-    const found = { holds, approvedAtMs, speedUps };
+    const found: ClaimResult = { type: 'speed-up', holds, approvedAtMs, speedUps };
     expect(told('speed-up: { max: 2, within: 24h }', transfer({ pending_round: true }), found)).toBe(because);
   });
 
-  it.each([
+  it.each<[string, ClaimResult]>([
     [COOLING, listed(true)],
     [FIRST, used('0')],
-    [FIRST, { holds: true, missing: false, added: [] }],
-    [COOLING, { holds: true, markedAtMs: 1 }],
+    [FIRST, { type: 'aged', holds: true, missing: false, added: [] }],
+    [COOLING, { type: 'mark', holds: true, markedAtMs: 1 }],
   ])('does not take one kind of answer for another: %s', (rule, found) => {
     expect(told(rule, transfer(), found)).toContain('does not fit the claim');
   });

@@ -211,17 +211,17 @@ function compare(
 function fared(result: ClaimResult): string {
   const { holds } = result;
   const how = holds ? 'holds' : 'fails';
-  if ('used' in result) return result.reserved > 0n ? `window reserved, ${how}` : `window ${how}`;
-  if ('present' in result) return result.missing ? 'list missing' : `list ${how}`;
-  if ('added' in result) {
+  if (result.type === 'window') return result.reserved > 0n ? `window reserved, ${how}` : `window ${how}`;
+  if (result.type === 'list') return result.missing ? 'list missing' : `list ${how}`;
+  if (result.type === 'aged') {
     if (holds) return 'aged holds';
     return result.missing ? 'aged missing' : result.added.length === 0 ? 'aged absent' : 'aged young';
   }
-  if ('markedAtMs' in result) return result.markedAtMs === 0 ? `mark ${how}, never made` : `mark ${how}`;
-  if ('order' in result) return `order ${result.order}`;
-  if ('counted' in result) return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
-  if ('refusals' in result) return result.lockedAtMs === 0 ? 'refusals counted' : `locked out, ${how}`;
-  if ('notChecked' in result) return 'not checked';
+  if (result.type === 'mark') return result.markedAtMs === 0 ? `mark ${how}, never made` : `mark ${how}`;
+  if (result.type === 'order') return `order ${result.order}`;
+  if (result.type === 'distinct') return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
+  if (result.type === 'refusals') return result.lockedAtMs === 0 ? 'refusals counted' : `locked out, ${how}`;
+  if (result.type === 'not-checked') return 'not checked';
   if (holds) return 'speed-up holds';
   return result.approvedAtMs === 0
     ? 'speed-up of nothing'

@@ -88,13 +88,18 @@ export class StateModel {
       case 'list': {
         const missing = this.changesOf(wanted.list) === 0;
         const on = this.addedAtMs(wanted.list, wanted.entry) !== undefined;
-        return { holds: !missing && on === wanted.listed, missing, present: on ? [wanted.entry] : [] };
+        return {
+          type: 'list',
+          holds: !missing && on === wanted.listed,
+          missing,
+          present: on ? [wanted.entry] : [],
+        };
       }
       case 'aged': {
         const missing = this.changesOf(wanted.list) === 0;
         const added = this.addedAtMs(wanted.list, wanted.entry);
         const holds = added !== undefined && atMs - added >= wanted.ageMs;
-        return { holds, missing, added: added === undefined ? [] : [[wanted.entry, added]] };
+        return { type: 'aged', holds, missing, added: added === undefined ? [] : [[wanted.entry, added]] };
       }
       case 'window': {
         const counting = this.#reserved.filter(
@@ -108,7 +113,7 @@ export class StateModel {
           each !== undefined && 'amount' in each ? each.amount : 0n;
         const reserved = amountOf(latest.get(subjectOf(asked)));
         const used = [...latest.values()].reduce((sum, each) => sum + amountOf(each), -reserved);
-        return { holds: used + wanted.amount <= wanted.max, reserved, used };
+        return { type: 'window', holds: used + wanted.amount <= wanted.max, reserved, used };
       }
       case 'distinct': {
         const counting = this.#reserved.filter(
@@ -122,14 +127,14 @@ export class StateModel {
         const isCounting = this.#counts(wanted, subjectOf(asked));
         const further = isCounting && !values.has(wanted.value) ? 1 : 0;
         const holds = !isCounting || values.size + further <= wanted.max;
-        return { holds, counted: values.size, further };
+        return { type: 'distinct', holds, counted: values.size, further };
       }
       case 'mark': {
         const first = this.#reserved.find(
           (each) => 'mark' in each.wanted && each.wanted.mark === wanted.mark,
         );
         const isKnown = first !== undefined && atMs - first.atMs >= wanted.ageMs;
-        return { holds: wanted.exempt || isKnown, markedAtMs: first?.atMs ?? 0 };
+        return { type: 'mark', holds: wanted.exempt || isKnown, markedAtMs: first?.atMs ?? 0 };
       }
       case 'order':
         return this.#checkOrder(this.#orders.get(subjectOf(asked)), wanted.members, atMs);
@@ -151,15 +156,15 @@ export class StateModel {
 
   /** An order is of one subject, so whoever finds it used has used it. */
   #checkOrder(order: Order | undefined, members: Asked['members'], atMs: number): ClaimResult {
-    if (order === undefined) return { holds: false, order: 'missing', differs: [] };
-    if (order.state === 'cancelled') return { holds: false, order: 'cancelled', differs: [] };
+    if (order === undefined) return { type: 'order', holds: false, order: 'missing', differs: [] };
+    if (order.state === 'cancelled') return { type: 'order', holds: false, order: 'cancelled', differs: [] };
     if (order.state === 'expected' && atMs >= order.expiresAtMs)
-      return { holds: false, order: 'expired', differs: [] };
+      return { type: 'order', holds: false, order: 'expired', differs: [] };
     const differs = Object.keys(order.members).filter((name) => order.members[name] !== members[name]);
     differs.sort();
     return differs.length === 0
-      ? { holds: true, order: 'agrees', differs }
-      : { holds: false, order: 'differs', differs };
+      ? { type: 'order', holds: true, order: 'agrees', differs }
+      : { type: 'order', holds: false, order: 'differs', differs };
   }
 
   /** Limits count it no more. Marks, counted values and its order stay. */
@@ -172,7 +177,7 @@ export class StateModel {
   reserve(subject: string, claims: readonly Checked[], atMs: number): void {
     for (const { wanted, result } of claims) {
       const order = this.#orders.get(subject);
-      const isUsable = 'order' in result && (result.order === 'agrees' || result.order === 'differs');
+      const isUsable = result.type === 'order' && (result.order === 'agrees' || result.order === 'differs');
       if (order !== undefined && isUsable) order.state = 'used';
       this.#reserved.push({ atMs, subject, wanted });
     }
@@ -194,7 +199,7 @@ function checkSpeedUp(
     ([question]) => question.startsWith(`${asked.type}+`) && question !== questionOf(asked, subject),
   ).length;
   const holds = approvedAtMs > 0 && atMs - approvedAtMs <= withinMs && speedUps < max;
-  return { holds, approvedAtMs, speedUps };
+  return { type: 'speed-up', holds, approvedAtMs, speedUps };
 }
 
 /** Whether what was approved then is in the window now, to the millisecond. */

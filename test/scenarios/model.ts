@@ -120,7 +120,7 @@ export class SourceModel {
       stands,
       lists: new Map(
         claims.flatMap(({ wanted, result }) =>
-          'list' in wanted && !('notChecked' in result)
+          'list' in wanted && result.type !== 'not-checked'
             ? [[wanted.list, this.state.changesOf(wanted.list)] as const]
             : [],
         ),

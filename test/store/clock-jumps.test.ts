@@ -324,7 +324,7 @@ describe.each(['embedded', 'redis'] as const)('a clock that jumps, on %s,', (kin
     expect(await usedOf(store)).toBe(units('0'));
     const mark = markClaim({ key: keyOf('mark') });
     expect(await store.settle(request({ subject: 'payment:9', claims: [mark] }))).toMatchObject({
-      claims: [{ holds: false, markedAtMs: 0 }],
+      claims: [{ type: 'mark', holds: false, markedAtMs: 0 }],
     });
   });
 

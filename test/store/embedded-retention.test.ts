@@ -128,7 +128,9 @@ describe('what the embedded store keeps', () => {
       newestFirst: true,
     });
     expect(entry?.code).toBe('TERMS_CHANGED');
-    expect(claimsOf(await store.settle(asked))).toEqual([{ holds: false, order: 'used', differs: [] }]);
+    expect(claimsOf(await store.settle(asked))).toEqual([
+      { type: 'order', holds: false, order: 'used', differs: [] },
+    ]);
     expect(await store.expectOrder(announcement({ expiresAtMs }))).toMatchObject({ outcome: 'conflict' });
   });
 

@@ -127,9 +127,9 @@ function wordsOf({ proposal }: SettleRequest, previewed: SettlePreview): readonl
 }
 
 function fared(result: ClaimResult): string {
-  if ('notChecked' in result) return 'not checked';
-  if ('refusals' in result && result.holds && result.lockedAtMs !== 0) return 'locks';
-  const before = 'reserved' in result && result.reserved > 0n ? 'reserved, ' : '';
+  if (result.type === 'not-checked') return 'not checked';
+  if (result.type === 'refusals' && result.holds && result.lockedAtMs !== 0) return 'locks';
+  const before = result.type === 'window' && result.reserved > 0n ? 'reserved, ' : '';
   return `${before}${result.holds ? 'holds' : 'fails'}`;
 }
 

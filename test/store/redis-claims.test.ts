@@ -222,12 +222,21 @@ describe('a counter on Redis that was removed', () => {
     await ask('a', '40');
     nowMs += 1;
     await client.del(counter);
-    expect(await ask('b', '70')).toEqual(['SUCCESS', { holds: true, reserved: 0n, used: 0n }]);
-    expect(await ask('a', '40')).toEqual(['FAILURE', { holds: false, reserved: 0n, used: units('70') }]);
-    expect(await ask('a', '30')).toEqual(['SUCCESS', { holds: true, reserved: 0n, used: units('70') }]);
+    expect(await ask('b', '70')).toEqual([
+      'SUCCESS',
+      { type: 'window', holds: true, reserved: 0n, used: 0n },
+    ]);
+    expect(await ask('a', '40')).toEqual([
+      'FAILURE',
+      { type: 'window', holds: false, reserved: 0n, used: units('70') },
+    ]);
     expect(await ask('a', '30')).toEqual([
       'SUCCESS',
-      { holds: true, reserved: units('30'), used: units('70') },
+      { type: 'window', holds: true, reserved: 0n, used: units('70') },
+    ]);
+    expect(await ask('a', '30')).toEqual([
+      'SUCCESS',
+      { type: 'window', holds: true, reserved: units('30'), used: units('70') },
     ]);
     expect(await usedOf(store)).toBe(units('100'));
   });
@@ -352,7 +361,7 @@ describe('an order on Redis', () => {
       await client.del(createKeys(prefix).of('shop').subject('payment:1'));
       const again = await store.settle(request({ claims, terms }));
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
-      expect(claimsOf(again)).toEqual([{ holds: false, order: 'used', differs: [] }]);
+      expect(claimsOf(again)).toEqual([{ type: 'order', holds: false, order: 'used', differs: [] }]);
     }
     expect(await store.expectOrder(announcement())).toMatchObject({ outcome: 'conflict' });
   });

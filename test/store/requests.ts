@@ -305,7 +305,7 @@ export async function markedAtOf(
   const subject = `payment:probe-${++probes}`;
   const asked = request({ source, subject, approves: false, claims: [markClaim({ key })] });
   const [result] = claimsOf(await store.settle(asked));
-  if (result === undefined || !('markedAtMs' in result)) throw new Error('the mark claim was not reported');
+  if (result?.type !== 'mark') throw new Error('the mark claim was not reported');
   return result.markedAtMs;
 }
 
@@ -329,7 +329,7 @@ export async function usedOf(
   const [result] = claimsOf(
     await store.settle(request({ source, subject, revision, approves: false, claims: [claim] })),
   );
-  if (result === undefined || !('used' in result)) throw new Error('the window claim was not reported');
+  if (result?.type !== 'window') throw new Error('the window claim was not reported');
   return result.used;
 }
 
@@ -338,7 +338,7 @@ export async function countedOf(store: Store, key = keyOf('distinct')): Promise<
   const subject = `payment:probe-${++probes}`;
   const asked = request({ subject, approves: false, claims: [distinctClaim(['probe'], 1, { key })] });
   const [result] = claimsOf(await store.settle(asked));
-  if (result === undefined || !('counted' in result)) throw new Error('the distinct claim was not reported');
+  if (result?.type !== 'distinct') throw new Error('the distinct claim was not reported');
   return result.counted;
 }
 

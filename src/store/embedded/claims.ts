@@ -117,7 +117,7 @@ export function refusedResults(
 ): readonly ClaimResult[] {
   return results.map((result, at) => {
     const claim = claims[at];
-    const isChecked = claim?.type === 'refusals' && 'refusals' in result;
+    const isChecked = claim?.type === 'refusals' && result.type === 'refusals';
     return isChecked ? lockouts.refused(source, claim, subject, nowMs) : result;
   });
 }
@@ -131,7 +131,7 @@ export function countRefusal(
 ): void {
   for (const [at, claim] of claims.entries()) {
     const result = results[at];
-    if (claim.type !== 'refusals' || result === undefined || !('refusals' in result)) continue;
+    if (claim.type !== 'refusals' || result?.type !== 'refusals') continue;
     lockouts.refuse(source, claim, subject, result, nowMs);
   }
 }
@@ -181,7 +181,12 @@ function createWindowCheck(
       const used = asked.others + asked.amount;
       asked.amount += claim.amount;
       asked.claims += 1;
-      return { holds: used + claim.amount <= claim.max, reserved: asked.before?.amount ?? 0n, used };
+      return {
+        type: 'window',
+        holds: used + claim.amount <= claim.max,
+        reserved: asked.before?.amount ?? 0n,
+        used,
+      };
     },
     undo({ key, amount }) {
       const asked = askedIn.get(key);
@@ -196,26 +201,26 @@ function createWindowCheck(
 function checkList(lists: ListTables, source: string, claim: ListClaim): ListResult {
   const { values, must } = claim;
   const present = lists.added(source, claim)?.map(([value]) => value);
-  if (present === undefined) return { holds: false, missing: true, present: [] };
+  if (present === undefined) return { type: 'list', holds: false, missing: true, present: [] };
   const wanted = must === 'hold-all' ? values.length : 0;
   // No rule makes a claim without values. It holds neither way.
-  return { holds: values.length > 0 && present.length === wanted, missing: false, present };
+  return { type: 'list', holds: values.length > 0 && present.length === wanted, missing: false, present };
 }
 
 function checkAged(lists: ListTables, source: string, claim: AgedClaim, nowMs: number): AgedResult {
   const { values, ageMs } = claim;
   const added = lists.added(source, claim);
-  if (added === undefined) return { holds: false, missing: true, added: [] };
+  if (added === undefined) return { type: 'aged', holds: false, missing: true, added: [] };
   const holds =
     values.length > 0 &&
     added.length === values.length &&
     added.every(([, addedAtMs]) => addedAtMs + ageMs <= nowMs);
-  return { holds, missing: false, added };
+  return { type: 'aged', holds, missing: false, added };
 }
 
 function checkMark({ ageMs, exempt }: MarkClaim, markedAtMs: number, nowMs: number): MarkResult {
   const isKnown = markedAtMs !== 0 && markedAtMs + ageMs <= nowMs;
-  return { holds: exempt || isKnown, markedAtMs };
+  return { type: 'mark', holds: exempt || isKnown, markedAtMs };
 }
 
 /** See Orders in store.ts. `usesOrder`: an earlier approval of this subject used the order up. */
@@ -225,12 +230,18 @@ function checkOrder(
   usesOrder: boolean,
 ): OrderResult {
   const state = orderState(order, usesOrder);
-  if (order === undefined || state !== 'agrees') return { holds: false, order: state, differs: [] };
+  if (order === undefined || state !== 'agrees')
+    return { type: 'order', holds: false, order: state, differs: [] };
   const differs = Object.entries(order.members)
     .filter(([name, text]) => !agrees(members, name, text) && !agrees(also, name, text))
     .map(([name]) => name)
     .sort();
-  return { holds: differs.length === 0, order: differs.length === 0 ? 'agrees' : 'differs', differs };
+  return {
+    type: 'order',
+    holds: differs.length === 0,
+    order: differs.length === 0 ? 'agrees' : 'differs',
+    differs,
+  };
 }
 
 function agrees(
@@ -263,7 +274,7 @@ function checkSpeedUp(
     (each) => each.question.startsWith(`${question}+`) && each.question !== itself,
   ).length;
   const holds = approvedAtMs !== 0 && nowMs - approvedAtMs <= withinMs && speedUps < max;
-  return { holds, approvedAtMs, speedUps };
+  return { type: 'speed-up', holds, approvedAtMs, speedUps };
 }
 
 /**
@@ -294,7 +305,7 @@ export function reserve(
       if (claim.onlyNew) for (const value of claim.values) marked.add(value);
     }
     if (claim.type === 'mark') marked.add(claim.key);
-    if (claim.type === 'order' && result !== undefined && 'order' in result) order ||= isUsable(result.order);
+    if (claim.type === 'order' && result?.type === 'order') order ||= isUsable(result.order);
   }
   // Last, because a value without a mark is new for every claim of the request.
   for (const key of marked) marks.make(source, key, nowMs);

@@ -119,7 +119,7 @@ export function createDistinctCheck(
       }
       const isFree = onlyNew && own.length === 0;
       const holds = values.length > 0 && (counter.count <= max || isFree);
-      return { holds, counted, further: counter.count - counted };
+      return { type: 'distinct', holds, counted, further: counter.count - counted };
     },
     undo(claim) {
       const counter = askedIn(claim.key);

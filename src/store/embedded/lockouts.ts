@@ -45,10 +45,10 @@ export function createLockoutTables(connection: DatabaseSync, journal: JournalTa
     const row = find.get(source, key, nowMs);
     if (row === undefined) {
       const refusals = operations.count(source, key, nowMs);
-      return { holds: true, refusals, lockedAtMs: 0, lockedUntilMs: 0 };
+      return { type: 'refusals', holds: true, refusals, lockedAtMs: 0, lockedUntilMs: 0 };
     }
     const { refusals, sinceMs, untilMs } = lockoutOf(row);
-    return { holds: false, refusals, lockedAtMs: sinceMs, lockedUntilMs: untilMs };
+    return { type: 'refusals', holds: false, refusals, lockedAtMs: sinceMs, lockedUntilMs: untilMs };
   };
   return {
     check,
@@ -59,7 +59,7 @@ export function createLockoutTables(connection: DatabaseSync, journal: JournalTa
       const refusals = found.refusals + (operations.has(source, key, subject, nowMs) ? 0 : 1);
       if (refusals < after) return { ...found, refusals };
       const lockedUntilMs = forMs === 0 ? 0 : nowMs + forMs;
-      return { holds: true, refusals, lockedAtMs: nowMs, lockedUntilMs };
+      return { type: 'refusals', holds: true, refusals, lockedAtMs: nowMs, lockedUntilMs };
     },
     refuse(source, claim, subject, { holds, refusals, lockedAtMs, lockedUntilMs }, nowMs) {
       if (!holds) return;

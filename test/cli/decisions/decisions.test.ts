@@ -335,11 +335,11 @@ describe('decisions export', () => {
     const expected = byTime.map(({ detail, claims, ...entry }) => ({
       ...entry,
       detail: z.unknown().parse(JSON.parse(detail)),
-      claims: claims.map((claim) =>
-        'used' in claim
-          ? { ...claim, reserved: formatAmount(claim.reserved), used: formatAmount(claim.used) }
-          : claim,
-      ),
+      claims: claims.map((claim) => {
+        const { type: _unused, ...found } = claim;
+        if (claim.type !== 'window') return found;
+        return { ...found, reserved: formatAmount(claim.reserved), used: formatAmount(claim.used) };
+      }),
     }));
     expect(linesOf(out)).toEqual(expected);
     expect((await at.run('decisions', 'export', '--json')).out).toBe(out);

@@ -5,6 +5,7 @@ import { type OpenStore, ready } from './store-under-test.ts';
 export function describeAged(open: OpenStore): void {
   describe('a claim that list entries are old enough', () => {
     const held = (holds: boolean, ...added: readonly (readonly [string, number])[]) => ({
+      type: 'aged',
       holds,
       missing: false,
       added,
@@ -84,7 +85,7 @@ export function describeAged(open: OpenStore): void {
       await store.changeList(change('partners', ['a'], [], { source: 'vault' }));
       const result = await store.settle(request({ claims: [agedClaim('partners', 0, ['a'])] }));
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
-      expect(claimsOf(result)).toEqual([{ holds: false, missing: true, added: [] }]);
+      expect(claimsOf(result)).toEqual([{ type: 'aged', holds: false, missing: true, added: [] }]);
     });
 
     it('knows an empty list from a missing one', async () => {
@@ -136,7 +137,7 @@ export function describeAged(open: OpenStore): void {
       const entry = await store.entry('shop', idOf(result));
       expect(entry?.claims).toEqual([
         held(false, ['a"\\é', START_MS]),
-        { holds: false, missing: true, added: [] },
+        { type: 'aged', holds: false, missing: true, added: [] },
       ]);
       expect(entry?.claims).toEqual(claimsOf(result));
     });

@@ -45,8 +45,7 @@ const onList = (result: number, list: string, value: string): Claim =>
 const usedIn = (store: Store, counter: string): Promise<Amount> => usedOf(store, { key: keyOf(counter) });
 
 const verdictOf = (result: SettleResult): string => ('verdict' in result ? result.verdict : result.outcome);
-const isNotChecked = (result: ClaimResult | undefined): boolean =>
-  result !== undefined && 'notChecked' in result;
+const isNotChecked = (result: ClaimResult | undefined): boolean => result?.type === 'not-checked';
 
 async function withList(store: Store, list: string, ...values: readonly string[]): Promise<void> {
   await store.changeList(change(list, values));
@@ -92,7 +91,7 @@ export function describeChoices(open: OpenStore): void {
       const result = await store.settle(request({ claims, choices: [choice([[0, 1], [2]])] }));
       expect(result).toMatchObject({
         verdict: 'SUCCESS',
-        claims: [{ holds: true }, { holds: false }, { holds: true, used: 0n }],
+        claims: [{ holds: true }, { holds: false }, { type: 'window', holds: true, used: 0n }],
       });
       expect(await usedIn(store, 'shared')).toBe(units('50'));
     });
@@ -112,7 +111,7 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'shared')).toBe(units('100'));
       const later = markClaim({ exempt: false });
       const mark = await store.settle(request({ subject: 'payment:2', claims: [later] }));
-      expect(claimsOf(mark)).toEqual([{ holds: false, markedAtMs: 0 }]);
+      expect(claimsOf(mark)).toEqual([{ type: 'mark', holds: false, markedAtMs: 0 }]);
     });
 
     it('an alternative that needs nothing of the store is taken when it is reached', async () => {
@@ -190,7 +189,11 @@ export function describeChoices(open: OpenStore): void {
       expect(await store.settle(asked('payment:1', '20000'))).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
-        claims: [{ holds: false }, { notChecked: true }, { holds: false, reserved: units('20000') }],
+        claims: [
+          { holds: false },
+          { notChecked: true },
+          { type: 'window', holds: false, reserved: units('20000') },
+        ],
       });
       expect(await usedIn(store, 'daily')).toBe(units('20000'));
       await withList(store, 'vips', 'ada');
@@ -216,7 +219,7 @@ export function describeChoices(open: OpenStore): void {
       expect(await store.settle(asked('payment:1', ['a', 'b']))).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
-        claims: [{ holds: false }, { notChecked: true }, { holds: false, counted: 2 }],
+        claims: [{ holds: false }, { notChecked: true }, { type: 'distinct', holds: false, counted: 2 }],
       });
       await withList(store, 'vips', 'ada');
       expect(verdictOf(await store.settle(asked('payment:1', ['a', 'b'])))).toBe('SUCCESS');

@@ -50,9 +50,9 @@ export function describeDistinct(open: OpenStore): void {
       const { ask } = await asking();
       await ask(['a'], 3);
       const holding = await ask(['a', 'b', 'c'], 3);
-      expect(claimsOf(holding)).toEqual([{ holds: true, counted: 1, further: 2 }]);
+      expect(claimsOf(holding)).toEqual([{ type: 'distinct', holds: true, counted: 1, further: 2 }]);
       const failing = await ask(['a', 'd'], 3);
-      expect(claimsOf(failing)).toEqual([{ holds: false, counted: 3, further: 1 }]);
+      expect(claimsOf(failing)).toEqual([{ type: 'distinct', holds: false, counted: 3, further: 1 }]);
     });
 
     it('counts all values of a callback, or none', async () => {
@@ -110,7 +110,9 @@ export function describeDistinct(open: OpenStore): void {
       const key = keyOf('shared');
       const claims = [windowClaim('1', '10', { key }), markClaim({ key, exempt: true })];
       await store.settle(request({ claims }));
-      expect(claimsOf(await ask(['a'], 1, { key }))).toMatchObject([{ holds: true, counted: 0 }]);
+      expect(claimsOf(await ask(['a'], 1, { key }))).toMatchObject([
+        { type: 'distinct', holds: true, counted: 0 },
+      ]);
     });
 
     it('shares the room of a counter with the other claims of its request', async () => {
@@ -122,9 +124,9 @@ export function describeDistinct(open: OpenStore): void {
       ];
       const result = await store.settle(request({ claims }));
       expect(claimsOf(result)).toEqual([
-        { holds: true, counted: 0, further: 2 },
-        { holds: true, counted: 2, further: 1 },
-        { holds: false, counted: 3, further: 1 },
+        { type: 'distinct', holds: true, counted: 0, further: 2 },
+        { type: 'distinct', holds: true, counted: 2, further: 1 },
+        { type: 'distinct', holds: false, counted: 3, further: 1 },
       ]);
     });
 
@@ -186,7 +188,7 @@ export function describeDistinct(open: OpenStore): void {
       clock.advance(HOUR_MS - 1);
       const repeat = await store.settle(request({ claims }));
       expect(repeat).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: idOf(first) });
-      expect(claimsOf(repeat)).toEqual([{ holds: true, counted: 1, further: 0 }]);
+      expect(claimsOf(repeat)).toEqual([{ type: 'distinct', holds: true, counted: 1, further: 0 }]);
       clock.advance(HOUR_MS - 1);
       expect(await countedOf(store)).toBe(1);
       clock.advance(1);
@@ -199,7 +201,7 @@ export function describeDistinct(open: OpenStore): void {
       clock.advance(HOUR_MS);
       const again = await store.settle(request({ claims }));
       expect(again).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
-      expect(claimsOf(again)).toEqual([{ holds: true, counted: 0, further: 1 }]);
+      expect(claimsOf(again)).toEqual([{ type: 'distinct', holds: true, counted: 0, further: 1 }]);
       clock.advance(HOUR_MS);
       await store.settle(request({ subject: 'payment:2', claims: [distinctClaim(['b'], 1)] }));
       const refused = await store.settle(request({ claims }));
@@ -242,12 +244,16 @@ export function describeDistinct(open: OpenStore): void {
       expect(claimsOf(await ask(['a'], 1, onlyNew))).toMatchObject([{ counted: 0, further: 1 }]);
       expect(verdictOf(await ask(['b'], 1, onlyNew))).toBe('FAILURE');
       clock.advance(HOUR_MS - 1);
-      expect(claimsOf(await ask(['a'], 1, onlyNew))).toMatchObject([{ holds: true, counted: 1, further: 0 }]);
+      expect(claimsOf(await ask(['a'], 1, onlyNew))).toMatchObject([
+        { type: 'distinct', holds: true, counted: 1, further: 0 },
+      ]);
       expect(verdictOf(await ask(['b'], 1, onlyNew))).toBe('FAILURE');
       clock.advance(1);
       expect(await countedOf(store)).toBe(0);
       expect(verdictOf(await ask(['b'], 1, onlyNew))).toBe('SUCCESS');
-      expect(claimsOf(await ask(['a'], 1, onlyNew))).toMatchObject([{ holds: true, counted: 1, further: 0 }]);
+      expect(claimsOf(await ask(['a'], 1, onlyNew))).toMatchObject([
+        { type: 'distinct', holds: true, counted: 1, further: 0 },
+      ]);
     });
 
     it('holds for known values, even above a maximum that was lowered', async () => {
@@ -272,7 +278,7 @@ export function describeDistinct(open: OpenStore): void {
       const { store, ask } = await asking();
       await ask(['a'], 1, onlyNew);
       const result = await store.settle(request({ claims: [markClaim({ key: keyOf('a') })] }));
-      expect(claimsOf(result)).toEqual([{ holds: true, markedAtMs: START_MS }]);
+      expect(claimsOf(result)).toEqual([{ type: 'mark', holds: true, markedAtMs: START_MS }]);
     });
 
     it('makes no mark, and counts nothing, if the callback is refused', async () => {
@@ -282,7 +288,7 @@ export function describeDistinct(open: OpenStore): void {
       const mark = await store.settle(
         request({ subject: 'payment:2', claims: [markClaim({ key: keyOf('a') })] }),
       );
-      expect(claimsOf(mark)).toEqual([{ holds: false, markedAtMs: 0 }]);
+      expect(claimsOf(mark)).toEqual([{ type: 'mark', holds: false, markedAtMs: 0 }]);
       expect(await countedOf(store)).toBe(0);
     });
 
@@ -291,11 +297,11 @@ export function describeDistinct(open: OpenStore): void {
       const claims = [distinctClaim(['a'], 1, onlyNew)];
       await store.settle(request({ claims }));
       expect(claimsOf(await store.settle(request({ claims })))).toEqual([
-        { holds: true, counted: 1, further: 0 },
+        { type: 'distinct', holds: true, counted: 1, further: 0 },
       ]);
       clock.advance(HOUR_MS);
       expect(claimsOf(await store.settle(request({ claims })))).toEqual([
-        { holds: true, counted: 0, further: 1 },
+        { type: 'distinct', holds: true, counted: 0, further: 1 },
       ]);
     });
   });
@@ -355,7 +361,7 @@ export function describeDistinct(open: OpenStore): void {
             const known = onlyNew ? new Set(approvals.map(({ value }) => value)) : counted;
             const further = values.filter((value) => !known.has(value)).length;
             const holds = counted.size + further <= max || (onlyNew && further === 0);
-            expect(claimsOf(result)).toEqual([{ holds, counted: counted.size, further }]);
+            expect(claimsOf(result)).toEqual([{ type: 'distinct', holds, counted: counted.size, further }]);
             if (holds) approvals.push(...values.map((value) => ({ value, atMs: nowMs })));
           }
         },
@@ -368,7 +374,7 @@ export function describeDistinct(open: OpenStore): void {
     const { store } = await ready(open);
     const result = await store.settle(request({ claims: [distinctClaim(['a', 'b'], 1)] }));
     expect((await store.entry('shop', idOf(result)))?.claims).toEqual([
-      { holds: false, counted: 0, further: 2 },
+      { type: 'distinct', holds: false, counted: 0, further: 2 },
     ]);
   });
 }

@@ -47,7 +47,7 @@ export function describeGroups(open: OpenStore): void {
       expect(await ask('shop', '6')).toMatchObject({ verdict: 'SUCCESS' });
       const over = await ask('kiosk', '4.1');
       expect(over).toMatchObject({ verdict: 'FAILURE' });
-      expect(claimsOf(over)).toEqual([{ holds: false, reserved: 0n, used: units('6') }]);
+      expect(claimsOf(over)).toEqual([{ type: 'window', holds: false, reserved: 0n, used: units('6') }]);
       const within = request({
         source: 'kiosk',
         subject: 'payment:2',
@@ -101,7 +101,7 @@ export function describeGroups(open: OpenStore): void {
       expect(await usedOf(store, { source: 'shop', key: SALES })).toBe(units('6'));
       clock.nowMs = START_MS + HOUR_MS + MINUTE_MS;
       expect(await usedOf(store, { source: 'kiosk', key: SALES })).toBe(0n);
-      expect(claimsOf(await ask('shop'))).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
+      expect(claimsOf(await ask('shop'))).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
     });
 
     it('does not take what was reserved in another group for its own', async () => {
@@ -111,7 +111,7 @@ export function describeGroups(open: OpenStore): void {
       const again = await store.settle(
         request({ source: 'shop', claims: [windowClaim('3', '10', { key: SALES })] }),
       );
-      expect(claimsOf(again)).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
+      expect(claimsOf(again)).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
     });
 
     it('counts the different values of all its sources, and knows a value in all of them', async () => {

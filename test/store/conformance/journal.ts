@@ -51,8 +51,8 @@ export function describeJournal(open: OpenStore): void {
         revision: REVISION,
         of: '',
         claims: [
-          { holds: true, reserved: 0n, used: 0n },
-          { holds: false, missing: true, present: [] },
+          { type: 'window', holds: true, reserved: 0n, used: 0n },
+          { type: 'list', holds: false, missing: true, present: [] },
         ],
         detail: ODD_DETAIL,
       };
@@ -65,8 +65,13 @@ export function describeJournal(open: OpenStore): void {
         type: 'repeat',
         of: idOf(result),
         claims: [
-          { holds: true, reserved: units('4.000000000000000000000000000000000001'), used: 0n },
-          { holds: false, missing: true, present: [] },
+          {
+            type: 'window',
+            holds: true,
+            reserved: units('4.000000000000000000000000000000000001'),
+            used: 0n,
+          },
+          { type: 'list', holds: false, missing: true, present: [] },
         ],
         detail: 'again',
       });

@@ -115,8 +115,8 @@ export function describeLists(open: OpenStore): void {
         request({ claims: [listClaim('list', 'hold-all', last), listClaim('list', 'hold-none', ['0x'])] }),
       );
       expect(claimsOf(result)).toEqual([
-        { holds: true, missing: false, present: last },
-        { holds: true, missing: false, present: [] },
+        { type: 'list', holds: true, missing: false, present: last },
+        { type: 'list', holds: true, missing: false, present: [] },
       ]);
       expect(await store.changeList(change('list', [], many.slice(1)))).toMatchObject({
         removed: 24_999,

@@ -25,7 +25,7 @@ export function describeMarks(open: OpenStore): void {
       for (let attempt = 0; attempt < 2; attempt++) {
         const result = await store.settle(request({ claims }));
         expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
-        expect(claimsOf(result)).toEqual([{ holds: false, markedAtMs: 0 }]);
+        expect(claimsOf(result)).toEqual([{ type: 'mark', holds: false, markedAtMs: 0 }]);
       }
     });
 
@@ -34,11 +34,11 @@ export function describeMarks(open: OpenStore): void {
       clock.advance(7);
       const first = await store.settle(request({ claims: [markClaim({ exempt: true })] }));
       expect(first).toMatchObject({ verdict: 'SUCCESS' });
-      expect(claimsOf(first)).toEqual([{ holds: true, markedAtMs: 0 }]);
+      expect(claimsOf(first)).toEqual([{ type: 'mark', holds: true, markedAtMs: 0 }]);
       clock.advance(10);
       const next = await store.settle(request({ subject: 'payment:2', claims: [markClaim()] }));
       expect(next).toMatchObject({ verdict: 'SUCCESS' });
-      expect(claimsOf(next)).toEqual([{ holds: true, markedAtMs: START_MS + 7 }]);
+      expect(claimsOf(next)).toEqual([{ type: 'mark', holds: true, markedAtMs: START_MS + 7 }]);
     });
 
     it('holds from the very millisecond on, and not before', async () => {
@@ -48,11 +48,11 @@ export function describeMarks(open: OpenStore): void {
       clock.advance(HOUR_MS - 1);
       const early = await store.settle(request({ subject: 'payment:2', claims }));
       expect(early).toMatchObject({ verdict: 'FAILURE' });
-      expect(claimsOf(early)).toEqual([{ holds: false, markedAtMs: START_MS }]);
+      expect(claimsOf(early)).toEqual([{ type: 'mark', holds: false, markedAtMs: START_MS }]);
       clock.advance(1);
       const late = await store.settle(request({ subject: 'payment:3', claims }));
       expect(late).toMatchObject({ verdict: 'SUCCESS' });
-      expect(claimsOf(late)).toEqual([{ holds: true, markedAtMs: START_MS }]);
+      expect(claimsOf(late)).toEqual([{ type: 'mark', holds: true, markedAtMs: START_MS }]);
     });
 
     it('keeps the first time, however often it is claimed', async () => {
@@ -96,7 +96,7 @@ export function describeMarks(open: OpenStore): void {
       const { store } = await ready(open);
       const result = await store.settle(request({ claims: [markClaim({ decides: false })] }));
       expect(result).toMatchObject({ verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toEqual([{ holds: false, markedAtMs: 0 }]);
+      expect(claimsOf(result)).toEqual([{ type: 'mark', holds: false, markedAtMs: 0 }]);
       expect(await markedAtOf(store)).toBe(START_MS);
     });
 
@@ -113,9 +113,9 @@ export function describeMarks(open: OpenStore): void {
       const mixed = await store.settle(request({ claims: [exempt, markClaim(), exempt] }));
       expect(mixed).toMatchObject({ verdict: 'FAILURE' });
       expect(claimsOf(mixed)).toEqual([
-        { holds: true, markedAtMs: 0 },
-        { holds: false, markedAtMs: 0 },
-        { holds: true, markedAtMs: 0 },
+        { type: 'mark', holds: true, markedAtMs: 0 },
+        { type: 'mark', holds: false, markedAtMs: 0 },
+        { type: 'mark', holds: true, markedAtMs: 0 },
       ]);
       expect(await markedAtOf(store)).toBe(0);
       const both = await store.settle(request({ subject: 'payment:2', claims: [exempt, exempt] }));
@@ -123,8 +123,8 @@ export function describeMarks(open: OpenStore): void {
       clock.advance(1000);
       const claims = [markClaim({ ageMs: 1000 }), markClaim({ ageMs: 1001 })];
       expect(claimsOf(await store.settle(request({ subject: 'payment:3', claims })))).toEqual([
-        { holds: true, markedAtMs: START_MS },
-        { holds: false, markedAtMs: START_MS },
+        { type: 'mark', holds: true, markedAtMs: START_MS },
+        { type: 'mark', holds: false, markedAtMs: START_MS },
       ]);
     });
 
@@ -144,8 +144,8 @@ export function describeMarks(open: OpenStore): void {
       const claims = [markClaim({ key, exempt: true }), windowClaim('1', '10', { key })];
       const result = await store.settle(request({ subject: 'payment:2', claims }));
       expect(claimsOf(result)).toMatchObject([
-        { holds: true, markedAtMs: 0 },
-        { holds: false, reserved: 0n },
+        { type: 'mark', holds: true, markedAtMs: 0 },
+        { type: 'window', holds: false, reserved: 0n },
       ]);
     });
 
@@ -161,7 +161,7 @@ export function describeMarks(open: OpenStore): void {
         of: idOf(first),
       });
       const repeated = await store.settle(asked);
-      expect(claimsOf(repeated)).toEqual([{ holds: true, markedAtMs: START_MS + 5 }]);
+      expect(claimsOf(repeated)).toEqual([{ type: 'mark', holds: true, markedAtMs: START_MS + 5 }]);
     });
 
     it('is not made when a refusal is repeated', async () => {
@@ -194,9 +194,7 @@ export function describeMarks(open: OpenStore): void {
         ),
       );
       const found = results.map((result) => claimsOf(result)[0]);
-      expect(
-        found.filter((each) => each !== undefined && 'markedAtMs' in each && each.markedAtMs === 0),
-      ).toHaveLength(1);
+      expect(found.filter((each) => each?.type === 'mark' && each.markedAtMs === 0)).toHaveLength(1);
       expect(await markedAtOf(store)).toBe(START_MS);
     });
 
@@ -206,8 +204,8 @@ export function describeMarks(open: OpenStore): void {
       const claims = [markClaim(), markClaim({ key: keyOf('other'), decides: false })];
       const result = await store.settle(request({ subject: 'payment:2', claims }));
       expect((await store.entry('shop', idOf(result)))?.claims).toEqual([
-        { holds: true, markedAtMs: START_MS },
-        { holds: false, markedAtMs: 0 },
+        { type: 'mark', holds: true, markedAtMs: START_MS },
+        { type: 'mark', holds: false, markedAtMs: 0 },
       ]);
     });
   });

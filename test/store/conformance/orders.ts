@@ -30,7 +30,7 @@ const order = (over: Partial<Order> = {}): Order => ({
 });
 const cancel = { source: 'shop', subject: 'payment:1', by: 'bob' } as const;
 const found = (state: OrderFound, ...differs: readonly string[]): readonly ClaimResult[] => [
-  { holds: state === 'agrees', order: state, differs },
+  { type: 'order', holds: state === 'agrees', order: state, differs },
 ];
 const claimingWith = (over: Partial<Asked>): SettleRequest => request({ claims: [orderClaim()], ...over });
 const claiming = claimingWith({});

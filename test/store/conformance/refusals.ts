@@ -51,16 +51,32 @@ export function describeRefusals(open: OpenStore): void {
   describe('a claim that nobody is locked out', () => {
     it('holds until so many refusals, and says how many there were', async () => {
       const { ask, refused } = await asking();
-      expect(claimsOf(await ask())).toEqual([{ holds: true, refusals: 0, lockedAtMs: 0, lockedUntilMs: 0 }]);
-      expect(claimsOf(await refused())).toMatchObject([{ holds: true, refusals: 1, lockedAtMs: 0 }]);
+      expect(claimsOf(await ask())).toEqual([
+        { type: 'refusals', holds: true, refusals: 0, lockedAtMs: 0, lockedUntilMs: 0 },
+      ]);
+      expect(claimsOf(await refused())).toMatchObject([
+        { type: 'refusals', holds: true, refusals: 1, lockedAtMs: 0 },
+      ]);
       expect(codeOf(await ask())).toBe('APPROVED');
       expect(claimsOf(await refused())).toEqual([
-        { holds: true, refusals: 2, lockedAtMs: START_MS, lockedUntilMs: START_MS + DAY_MS },
+        {
+          type: 'refusals',
+          holds: true,
+          refusals: 2,
+          lockedAtMs: START_MS,
+          lockedUntilMs: START_MS + DAY_MS,
+        },
       ]);
       const locked = await ask();
       expect(codeOf(locked)).toBe('RULE_REFUSED');
       expect(claimsOf(locked)).toEqual([
-        { holds: false, refusals: 2, lockedAtMs: START_MS, lockedUntilMs: START_MS + DAY_MS },
+        {
+          type: 'refusals',
+          holds: false,
+          refusals: 2,
+          lockedAtMs: START_MS,
+          lockedUntilMs: START_MS + DAY_MS,
+        },
       ]);
     });
 
@@ -77,7 +93,7 @@ export function describeRefusals(open: OpenStore): void {
       clock.advance(DAY_MS - 1);
       expect(codeOf(await ask())).toBe('RULE_REFUSED');
       clock.advance(1);
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
+      expect(claimsOf(await ask())).toMatchObject([{ type: 'refusals', holds: true, refusals: 0 }]);
       expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
       expect(codeOf(await ask())).toBe('APPROVED');
     });
@@ -146,7 +162,12 @@ export function describeRefusals(open: OpenStore): void {
     ])('does not count %s', async (_name, over) => {
       const { ask } = await asking();
       for (let attempt = 0; attempt < 3; attempt++) {
-        expect(claimsOf(await ask(over))[0]).toMatchObject({ holds: true, refusals: 0, lockedAtMs: 0 });
+        expect(claimsOf(await ask(over))[0]).toMatchObject({
+          type: 'refusals',
+          holds: true,
+          refusals: 0,
+          lockedAtMs: 0,
+        });
       }
     });
 
@@ -218,9 +239,9 @@ export function describeRefusals(open: OpenStore): void {
           windowClaim('2', '1', { result: 3, decides: false }),
         ];
         await ask({ claims, choices: [choiceOf([0, 2], [1, 2])] });
-        expect(claimsOf(await ask())).toMatchObject([{ holds: false, refusals: 1 }]);
+        expect(claimsOf(await ask())).toMatchObject([{ type: 'refusals', holds: false, refusals: 1 }]);
         clock.advance(HOUR_MS);
-        expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
+        expect(claimsOf(await ask())).toMatchObject([{ type: 'refusals', holds: true, refusals: 0 }]);
         expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
       },
     );
@@ -250,7 +271,7 @@ export function describeRefusals(open: OpenStore): void {
       await store.settle(request({ subject: 'payment:2', claims }));
       await thaw(store);
       const next = await store.settle(request({ subject: 'payment:3', claims }));
-      expect(claimsOf(next)).toMatchObject([{ holds: true, refusals: 1 }]);
+      expect(claimsOf(next)).toMatchObject([{ type: 'refusals', holds: true, refusals: 1 }]);
     });
 
     it('does not count its own refusals, but those that stand beside it count elsewhere', async () => {
@@ -260,10 +281,16 @@ export function describeRefusals(open: OpenStore): void {
       const other = refusalsClaim(2, { key: keyOf('address') });
       for (let attempt = 0; attempt < 3; attempt++) {
         const result = await ask({ claims: [refusalsClaim(2), other] });
-        expect(claimsOf(result)).toMatchObject([{ holds: false, refusals: 2 }, { refusals: 0 }]);
+        expect(claimsOf(result)).toMatchObject([
+          { type: 'refusals', holds: false, refusals: 2 },
+          { refusals: 0 },
+        ]);
       }
       const beside = await refused({ claims: [refusalsClaim(2), other] });
-      expect(claimsOf(beside)).toMatchObject([{ holds: false, refusals: 2 }, { refusals: 1 }]);
+      expect(claimsOf(beside)).toMatchObject([
+        { type: 'refusals', holds: false, refusals: 2 },
+        { refusals: 1 },
+      ]);
       clock.advance(DAY_MS);
       expect(codeOf(await ask())).toBe('APPROVED');
     });
@@ -346,7 +373,13 @@ export function describeRefusals(open: OpenStore): void {
       const { store, refused } = await asking({ after: 1 });
       const id = idOf(await refused());
       expect((await store.entry('shop', id))?.claims).toEqual([
-        { holds: true, refusals: 1, lockedAtMs: START_MS, lockedUntilMs: START_MS + DAY_MS },
+        {
+          type: 'refusals',
+          holds: true,
+          refusals: 1,
+          lockedAtMs: START_MS,
+          lockedUntilMs: START_MS + DAY_MS,
+        },
       ]);
     });
   });
@@ -392,7 +425,7 @@ export function describeRefusals(open: OpenStore): void {
       await refused();
       await refused();
       expect(await store.liftLockout(lift)).toEqual(LOCKOUT);
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, refusals: 0 }]);
+      expect(claimsOf(await ask())).toMatchObject([{ type: 'refusals', holds: true, refusals: 0 }]);
       expect(await lockoutsIn(store)).toEqual([]);
       const entries = await store.entries({ source: 'shop', limit: 1000 });
       const entry = entries.find(({ type }) => type === 'lockout');

@@ -110,8 +110,8 @@ export function describeReopening(open: OpenStore): void {
         orders,
       );
       expect(claimsOf(await again.settle(request({ claims })))).toEqual([
-        { holds: true, markedAtMs: START_MS },
-        { holds: true, order: 'agrees', differs: [] },
+        { type: 'mark', holds: true, markedAtMs: START_MS },
+        { type: 'order', holds: true, order: 'agrees', differs: [] },
       ]);
     });
 

@@ -39,7 +39,7 @@ export function describeRepeats(open: OpenStore): void {
           atMs: clock.nowMs,
         });
         expect(idOf(result)).not.toBe(idOf(first));
-        expect(claimsOf(result)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
+        expect(claimsOf(result)).toEqual([{ type: 'window', holds: true, reserved: units('10'), used: 0n }]);
         expect(await store.entry('shop', idOf(result))).toMatchObject({ type: 'repeat', of: idOf(first) });
       }
       expect(await usedOf(store)).toBe(units('10'));
@@ -74,7 +74,7 @@ export function describeRepeats(open: OpenStore): void {
       const again = await store.settle(request({ revision: third, claims }));
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS', code: 'APPROVED' });
       expect(idOf(again)).not.toBe(idOf(first));
-      expect(claimsOf(again)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
+      expect(claimsOf(again)).toEqual([{ type: 'window', holds: true, reserved: units('10'), used: 0n }]);
       expect(await usedOf(store, { revision: third })).toBe(units('10'));
     });
 
@@ -105,7 +105,7 @@ export function describeRepeats(open: OpenStore): void {
         code: 'RULE_REFUSED',
         of: idOf(refused),
       });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
+      expect(claimsOf(result)).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store)).toBe(0n);
     });
 
@@ -205,7 +205,7 @@ export function describeRepeats(open: OpenStore): void {
       const started = await store.settle(signing({ claims }));
       expect(prepared).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(started).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
-      expect(claimsOf(started)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
+      expect(claimsOf(started)).toEqual([{ type: 'window', holds: true, reserved: units('10'), used: 0n }]);
       expect(await store.settle(signing({ claims }))).toMatchObject({
         outcome: 'repeated',
         of: idOf(started),
@@ -288,7 +288,7 @@ export function describeRepeats(open: OpenStore): void {
       const lowered = { ...old, max: units('1') };
       const result = await store.settle(request({ revision: second, claims: [lowered] }));
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
-      expect(claimsOf(result)).toEqual([{ holds: false, reserved: units('10'), used: 0n }]);
+      expect(claimsOf(result)).toEqual([{ type: 'window', holds: false, reserved: units('10'), used: 0n }]);
     });
   });
 }

@@ -142,7 +142,7 @@ export function describeRetryable(open: OpenStore): void {
       const again = await store.settle(request({ claims }));
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(idOf(again)).not.toBe(idOf(first));
-      expect(claimsOf(again)).toEqual([{ holds: true, reserved: units('10'), used: 0n }]);
+      expect(claimsOf(again)).toEqual([{ type: 'window', holds: true, reserved: units('10'), used: 0n }]);
       expect(await usedOf(store)).toBe(units('10'));
     });
 

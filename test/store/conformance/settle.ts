@@ -37,7 +37,7 @@ export function describeSettle(open: OpenStore): void {
         atMs: START_MS,
         verdict: 'SUCCESS',
         code: 'APPROVED',
-        claims: [{ holds: true, reserved: 0n, used: 0n }],
+        claims: [{ type: 'window', holds: true, reserved: 0n, used: 0n }],
       });
     });
 
@@ -279,10 +279,10 @@ export function describeSettle(open: OpenStore): void {
       );
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual([
-        { holds: false, missing: true, present: [] },
-        { holds: false, reserved: 0n, used: 0n },
-        { holds: false, missing: false, present: ['c', 'a'] },
-        { holds: true, reserved: 0n, used: 0n },
+        { type: 'list', holds: false, missing: true, present: [] },
+        { type: 'window', holds: false, reserved: 0n, used: 0n },
+        { type: 'list', holds: false, missing: false, present: ['c', 'a'] },
+        { type: 'window', holds: true, reserved: 0n, used: 0n },
       ]);
     });
 
@@ -300,7 +300,7 @@ export function describeSettle(open: OpenStore): void {
       const { store } = await ready(open);
       const result = await store.settle(request({ approves: false, claims: [windowClaim('1', '10')] }));
       expect(result).toMatchObject({ code: 'RULE_REFUSED' });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
+      expect(claimsOf(result)).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store)).toBe(0n);
     });
 
@@ -317,7 +317,7 @@ export function describeSettle(open: OpenStore): void {
       await store.changeList(change('list', ['a', 'b']));
       const result = await store.settle(request({ claims: [listClaim('list', must, values)] }));
       const present = values.filter((value) => value === 'a' || value === 'b');
-      expect(claimsOf(result)).toEqual([{ holds, missing: false, present }]);
+      expect(claimsOf(result)).toEqual([{ type: 'list', holds, missing: false, present }]);
       expect(result).toMatchObject({ verdict: holds ? 'SUCCESS' : 'FAILURE' });
     });
 
@@ -326,7 +326,7 @@ export function describeSettle(open: OpenStore): void {
       await store.changeList(change('list', ['a']));
       const result = await store.settle(request({ claims: [listClaim('list', must, [])] }));
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
-      expect(claimsOf(result)).toEqual([{ holds: false, missing: false, present: [] }]);
+      expect(claimsOf(result)).toEqual([{ type: 'list', holds: false, missing: false, present: [] }]);
     });
 
     it.each(['hold-all', 'hold-none'] as const)('fails %s of a list that does not exist', async (must) => {
@@ -335,7 +335,7 @@ export function describeSettle(open: OpenStore): void {
       await store.changeList(change('list', ['a'], [], { source: 'vault' }));
       const result = await store.settle(request({ claims: [listClaim('list', must, ['a'])] }));
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
-      expect(claimsOf(result)).toEqual([{ holds: false, missing: true, present: [] }]);
+      expect(claimsOf(result)).toEqual([{ type: 'list', holds: false, missing: true, present: [] }]);
     });
 
     it('knows an empty list from a missing one', async () => {
@@ -346,7 +346,7 @@ export function describeSettle(open: OpenStore): void {
       const all = await store.settle(
         request({ subject: 'payment:2', claims: [listClaim('empty', 'hold-all', ['a'])] }),
       );
-      expect(claimsOf(all)).toEqual([{ holds: false, missing: false, present: [] }]);
+      expect(claimsOf(all)).toEqual([{ type: 'list', holds: false, missing: false, present: [] }]);
     });
 
     it('lets a claim that only observes refuse nothing, and reserves it even if it does not hold', async () => {
@@ -418,7 +418,7 @@ export function describeSettle(open: OpenStore): void {
       expect(results.filter(({ holds }) => !holds)).toEqual([]);
       const lacking = orderClaim({ ...members, 'value 2999': '' });
       expect(claimsOf(await store.settle(request({ claims: [lacking] })))).toEqual([
-        { holds: false, order: 'differs', differs: ['value 2999'] },
+        { type: 'order', holds: false, order: 'differs', differs: ['value 2999'] },
       ]);
     });
 

@@ -24,7 +24,7 @@ export function describeSpeedUps(open: OpenStore): void {
     signing({ speedUp: true, claims: [speedUpClaim(max, HOUR_MS)], ...over });
 
   const found = (holds: boolean, approvedAtMs: number, speedUps: number): readonly ClaimResult[] => [
-    { holds, approvedAtMs, speedUps },
+    { type: 'speed-up', holds, approvedAtMs, speedUps },
   ];
 
   const signed = async (store: Store, txid: string): Promise<void> => {

@@ -41,8 +41,8 @@ export function describeSpellings(open: OpenStore): void {
       const claims = [list('hold-all'), list('hold-none'), list('hold-none', ['b', 'a'], [['x'], []])];
       const result = await store.settle(request({ approves: false, claims }));
       expect(claimsOf(result).slice(0, 2)).toEqual([
-        { holds: present.length === 3, missing: false, present },
-        { holds: present.length === 0, missing: false, present },
+        { type: 'list', holds: present.length === 3, missing: false, present },
+        { type: 'list', holds: present.length === 0, missing: false, present },
       ]);
       expect(claimsOf(result)[2]).toMatchObject({
         present: [
@@ -74,7 +74,7 @@ export function describeSpellings(open: OpenStore): void {
     it('fails of a list that does not exist', async () => {
       const { store } = await ready(open);
       const result = await store.settle(request({ claims: [list('hold-none')] }));
-      expect(claimsOf(result)).toEqual([{ holds: false, missing: true, present: [] }]);
+      expect(claimsOf(result)).toEqual([{ type: 'list', holds: false, missing: true, present: [] }]);
     });
 
     it('is on a list since the first of its spellings was added', async () => {
@@ -91,8 +91,8 @@ export function describeSpellings(open: OpenStore): void {
         ['b', later],
         ['c', later],
       ];
-      expect(await settled(0)).toEqual([{ holds: true, missing: false, added }]);
-      expect(await settled(1)).toEqual([{ holds: false, missing: false, added }]);
+      expect(await settled(0)).toEqual([{ type: 'aged', holds: true, missing: false, added }]);
+      expect(await settled(1)).toEqual([{ type: 'aged', holds: false, missing: false, added }]);
       const only = agedClaim('list', HOUR_MS - 1, ['a'], { also: [['à']] });
       expect(await store.settle(request({ claims: [only] }))).toMatchObject({ verdict: 'SUCCESS' });
     });
@@ -105,7 +105,7 @@ export function describeSpellings(open: OpenStore): void {
       const claims = [listClaim('list', 'hold-all', many, { also: others })];
       const result = await store.settle(request({ claims }));
       expect(result).toMatchObject({ verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toEqual([{ holds: true, missing: false, present: many }]);
+      expect(claimsOf(result)).toEqual([{ type: 'list', holds: true, missing: false, present: many }]);
     });
 
     it('agrees with an order that has one of them, and with no other', async () => {
@@ -123,7 +123,12 @@ export function describeSpellings(open: OpenStore): void {
         await store.expectOrder(announcement({ subject, members: { ...members, to } }));
         const result = await store.settle(request({ subject, claims: [claim] }));
         expect(claimsOf(result)).toEqual([
-          { holds: differs.length === 0, order: differs.length === 0 ? 'agrees' : 'differs', differs },
+          {
+            type: 'order',
+            holds: differs.length === 0,
+            order: differs.length === 0 ? 'agrees' : 'differs',
+            differs,
+          },
         ]);
       }
       await store.expectOrder(
@@ -131,7 +136,7 @@ export function describeSpellings(open: OpenStore): void {
       );
       const result = await store.settle(request({ subject: 'payment:9', claims: [claim] }));
       expect(claimsOf(result)).toEqual([
-        { holds: false, order: 'differs', differs: ['constructor', 'memo'] },
+        { type: 'order', holds: false, order: 'differs', differs: ['constructor', 'memo'] },
       ]);
     });
   });

@@ -218,7 +218,7 @@ export function describeWindows(open: OpenStore): void {
       const ask = () => store.settle(request({ claims: [windowClaim('10', '10', { window: longest })] }));
       await ask();
       clock.nowMs = START_MS + 399 * DAY_MS;
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: units('10') }]);
+      expect(claimsOf(await ask())).toMatchObject([{ type: 'window', holds: true, reserved: units('10') }]);
       expect(await usedOf(store, { window: longest })).toBe(units('10'));
     });
 
@@ -314,7 +314,7 @@ export function describeWindows(open: OpenStore): void {
       const tomorrow = day(beginMs + 24 * HOUR_MS);
       const result = await store.settle(request({ claims: [claim(tomorrow)] }));
       expect(result).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toEqual([{ holds: true, reserved: 0n, used: 0n }]);
+      expect(claimsOf(result)).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
       const another = await store.settle(request({ subject: 'payment:2', claims: [claim(tomorrow)] }));
       expect(another).toMatchObject({ verdict: 'FAILURE' });
@@ -348,12 +348,14 @@ export function describeWindows(open: OpenStore): void {
       const ask = () => store.settle(request({ claims: [windowClaim('10', '10')] }));
       await ask();
       clock.nowMs = FREE_AT_MS - 1;
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: units('10') }]);
+      expect(claimsOf(await ask())).toMatchObject([{ type: 'window', holds: true, reserved: units('10') }]);
       clock.nowMs = FREE_AT_MS;
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: units('10'), used: 0n }]);
+      expect(claimsOf(await ask())).toMatchObject([
+        { type: 'window', holds: true, reserved: units('10'), used: 0n },
+      ]);
       clock.advance(FREE_AT_MS - START_MS);
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: 0n, used: 0n }]);
-      expect(claimsOf(await ask())).toMatchObject([{ holds: true, reserved: units('10') }]);
+      expect(claimsOf(await ask())).toMatchObject([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
+      expect(claimsOf(await ask())).toMatchObject([{ type: 'window', holds: true, reserved: units('10') }]);
     });
   });
 
