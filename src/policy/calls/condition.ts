@@ -6,7 +6,7 @@ import { type Path, fixFor, formatInput } from '../fault.ts';
 import { listName, textList } from '../language/parameter.ts';
 import { type RuleContext, compileLines } from '../rule-context.ts';
 import type { Frame } from './inner-calls.ts';
-import { atLeastShape } from './relation.ts';
+import { aheadText, atLeastShape } from './relation.ts';
 import { type Argument, type Type, type Value, formatType, formatUnits, formatValue } from './abi.ts';
 
 const DECIMALS = 'a whole number from 0 to 36';
@@ -40,7 +40,7 @@ const conditionShape = z
     each: text.regex(/^true$/, { error: 'true, or leave it out' }).optional(),
     decimals: decimalsText.optional(),
     asset: text.optional(),
-    within: text.optional(),
+    within: aheadText.optional(),
     atLeast: atLeastShape.optional(),
   })
   .meta({ additionalProperties: false });

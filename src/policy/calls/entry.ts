@@ -201,6 +201,14 @@ function unitsOf(
 
 type ArgumentConditions = Pick<Entry, 'conditions' | 'amounts' | 'unlimited' | 'recipient' | 'relations'>;
 
+/** A method, what is known of its arguments so far, and where the policy has its entry. */
+interface Compiling {
+  readonly method: Method;
+  /** Of the arguments that are amounts. */
+  readonly units: Map<Argument, Units>;
+  readonly context: RuleContext;
+}
+
 /**
  * Compiles the conditions on a method's arguments. Undefined, with faults, if an argument has no condition.
  */
@@ -211,60 +219,59 @@ function compileArguments(
   path: Path,
   context: RuleContext,
 ): ArgumentConditions | undefined {
-  const units = new Map<Argument, Units>([...method.amounts].map((each) => [each, entryUnits]));
-  const conditions: Condition[] = [];
-  const related: Related[] = [];
+  const units = new Map([...method.amounts].map((each) => [each, entryUnits]));
+  const compiling = { method, units, context };
   const checked = new Set<Argument>();
-  let valid = true;
-  for (const [name, condition] of Object.entries(written.where ?? {})) {
+  const conditions = Object.entries(written.where ?? {}).map(([name, condition]) => {
     const at = [...path, 'where', name];
     const named = argumentsFor(method, name, condition, checked, at, context);
-    for (const argument of named) checked.add(argument);
+    for (const each of named) checked.add(each);
     const [argument] = named;
-    if (argument === undefined) valid = false;
-    if (argument === undefined || condition === 'any') continue;
-    const compiled = compileArgument(condition, argument, { method, units }, at, context);
-    if (compiled === undefined) valid = false;
-    else conditions.push(compiled);
-    related.push({ argument, condition, path: at });
-  }
+    if (argument === undefined) return undefined;
+    if (condition === 'any') return [];
+    const compiled = compileArgument(condition, argument, at, compiling);
+    return compiled && [{ compiled, relate: () => compileRelations(condition, argument, at, compiling) }];
+  });
   const recipient = recipientOf(written.recipient, method, [...path, 'recipient'], context);
-  if (!valid || recipient === undefined) return undefined;
-  const relations = related.flatMap((each) => compileRelations(each, { method, units }, context));
+  if (!conditions.every((each) => each !== undefined) || recipient === undefined) return undefined;
+  // A condition may refer to other arguments, whose decimals are known now.
+  const relations = conditions.flat().map(({ relate }) => relate());
   if (!relations.every((each) => each !== undefined)) return undefined;
   if (!isComplete(written, method, { units, checked }, path, context)) return undefined;
-  const amounts = new Map([...units].map(([argument, { decimals }]) => [argument, decimals]));
-  const unlimited = written.unlimited === 'allowed';
-  return { conditions, amounts, unlimited, recipient: recipient.argument, relations };
+  return {
+    conditions: conditions.flat().map(({ compiled }) => compiled),
+    amounts: new Map([...units].map(([argument, { decimals }]) => [argument, decimals])),
+    unlimited: written.unlimited === 'allowed',
+    recipient: recipient.argument,
+    relations: relations.flat(),
+  };
 }
 
-/** A condition that may refer to other arguments, whose decimals must be known first. */
-interface Related {
-  readonly argument: Argument;
-  readonly condition: WrittenCondition;
-  readonly path: Path;
-}
-
+/** The conditions that refer to the time, to prices or to another argument. Undefined, with faults, if one is invalid. */
 function compileRelations(
-  { argument, condition: { within, atLeast }, path }: Related,
-  { method, units }: { readonly method: Method; readonly units: ReadonlyMap<Argument, Units> },
-  context: RuleContext,
-): readonly (Relation | undefined)[] {
-  const found: (Relation | undefined)[] = [];
+  { within, atLeast }: WrittenCondition,
+  argument: Argument,
+  path: Path,
+  { method, units, context }: Compiling,
+): readonly Relation[] | undefined {
   if (within !== undefined && units.has(argument)) {
     const message = `${argument.path} is an amount, and within is for a time in seconds`;
-    return [context.fault([...path, 'within'], message, 'leave decimals and asset out')];
+    return context.fault([...path, 'within'], message, 'leave decimals and asset out');
   }
-  if (within !== undefined) found.push(compileWithin(within, argument, [...path, 'within'], context));
-  if (atLeast !== undefined) {
-    const all = method.arguments;
-    const tokenOf = (each: Argument): TokenAmount | undefined => {
-      const { decimals, asset } = units.get(each) ?? { decimals: undefined, asset: undefined };
-      return decimals === undefined ? undefined : { argument: each, decimals, asset };
-    };
-    found.push(compileAtLeast(atLeast, argument, { all, tokenOf }, [...path, 'atLeast'], context));
-  }
-  return found;
+  const ofTime = within === undefined ? [] : [compileWithin(within, argument)];
+  if (atLeast === undefined) return ofTime;
+  const tokenOf = (each: Argument): TokenAmount | undefined => {
+    const { decimals, asset } = units.get(each) ?? { decimals: undefined, asset: undefined };
+    return decimals === undefined ? undefined : { argument: each, decimals, asset };
+  };
+  const ofShare = compileAtLeast(
+    atLeast,
+    argument,
+    { all: method.arguments, tokenOf },
+    [...path, 'atLeast'],
+    context,
+  );
+  return ofShare && [...ofTime, ofShare];
 }
 
 /**
@@ -302,9 +309,8 @@ function argumentsFor(
 function compileArgument(
   condition: WrittenCondition,
   argument: Argument,
-  { method, units }: { readonly method: Method; readonly units: Map<Argument, Units> },
   path: Path,
-  context: RuleContext,
+  { method, units, context }: Compiling,
 ): Condition | undefined {
   const own = unitsOf(condition, path, context);
   if (own === undefined) return undefined;

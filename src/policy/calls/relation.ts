@@ -11,6 +11,13 @@ import { type Argument, type Value, argumentsNamed, formatUnits, isBeside, value
 const SHARE = 'a share above 0 and at most 100 %, like 99.5 %';
 const ARGUMENT = 'the name of another argument, like amountIn';
 const DURATION = 'a duration from 1s to 92d, like 20m or 1h';
+
+/** A duration, as text and in milliseconds. */
+export const aheadText = z
+  .string({ error: DURATION })
+  .refine((text) => durationMs(text) !== undefined, { error: DURATION })
+  .transform((text): Duration => ({ text, ms: durationMs(text) ?? 0 }));
+
 const AT_LEAST = 'a mapping like { share: 99.5 %, of: amountIn }';
 
 /** A share of 100 % is 10^20 units. */
@@ -36,7 +43,7 @@ export const atLeastShape = z
     {
       share: shareText.optional(),
       of: z.string({ error: ARGUMENT }).optional(),
-      maxAge: z.string({ error: DURATION }).optional(),
+      maxAge: aheadText.optional(),
     },
     { error: AT_LEAST },
   )
@@ -63,14 +70,7 @@ export interface TokenAmount {
 // ---- a time within a period from now ----
 
 /** Compiles `within`: a time in seconds since 1970 that is not past, and at most so far ahead. */
-export function compileWithin(
-  written: string,
-  argument: Argument,
-  path: Path,
-  context: RuleContext,
-): Relation | undefined {
-  const within = readDuration(written, path, context);
-  if (within === undefined) return undefined;
+export function compileWithin(within: Duration, argument: Argument): Relation {
   return (values, { nowMs }) => {
     const results = valuesAt(values, argument).map((seconds) => timeAt(seconds, within, nowMs));
     const standing = combine('one', results);
@@ -106,13 +106,6 @@ function timeAt(
 
 const instant = (ms: bigint): number => (ms < 0n ? 0 : ms > BigInt(LAST_MS) ? LAST_MS : Number(ms));
 
-function readDuration(text: string, path: Path, context: RuleContext): Duration | undefined {
-  const ms = durationMs(text);
-  return ms === undefined
-    ? context.fault(path, `${formatInput(text)} is not valid`, `write ${DURATION}`)
-    : { text, ms };
-}
-
 // ---- an amount that is at least a share of another ----
 
 /**
@@ -141,9 +134,7 @@ export function compileAtLeast(
     const message = `${missing.path} has no decimals, so its units are not known`;
     return context.fault(path, message, 'write asset (or decimals) in its condition');
   }
-  const age = maxAge === undefined ? undefined : readDuration(maxAge, [...path, 'maxAge'], context);
-  if (maxAge !== undefined && age === undefined) return undefined;
-  return comparable(part, whole, age, path, context) && shareOf(share, part, whole, age);
+  return comparable(part, whole, maxAge, path, context) && shareOf(share, part, whole, maxAge);
 }
 
 /** The integer argument with a name. It has one value, or it is in the same items of lists. */

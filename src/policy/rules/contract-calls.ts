@@ -14,7 +14,7 @@ import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
 import { formatInnerCalls } from '../calls/inner-calls.ts';
 import { HIGHER, looserIf } from '../language/looser.ts';
-import { type Duration, amountText, durationMs, textList, wholeUpTo } from '../language/parameter.ts';
+import { type Duration, amountText, textList, wholeUpTo } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
 import { type RuleContext, checkNames } from '../rule-context.ts';
 import { type ListedRead, defineRule } from './rule.ts';
@@ -192,7 +192,6 @@ function maxPriceAgeOf({ calls = [] }: Written): { readonly maxPriceAge?: Durati
   const ages = calls
     .flatMap(({ where }) => Object.values(where ?? {}))
     .flatMap((condition) => (typeof condition === 'object' ? (condition.atLeast?.maxAge ?? []) : []))
-    .map((text) => ({ text, ms: durationMs(text) ?? 0 }))
     .sort((one, other) => one.ms - other.ms);
   return ages[0] === undefined ? {} : { maxPriceAge: ages[0] };
 }
