@@ -2,8 +2,8 @@ import type { Callback, MemberProblem, Movement, Movements, Web3Callback } from 
 import { AMOUNT_SCALE, type Amount, formatAmount } from '../values/amount.ts';
 import { type AssetTable, tokenAt } from './language/assets.ts';
 import { type Value, valuesAt } from './calls/abi.ts';
-import { unlimitedFrom } from './calls/condition.ts';
-import { mapInnerCalls } from './calls/inner-calls.ts';
+import { isUnlimited } from './calls/condition.ts';
+import { placesOfCalls } from './calls/inner-calls.ts';
 import { methodsBySelector } from './calls/known-methods.ts';
 import type { Method, TokenMove } from './calls/methods.ts';
 import {
@@ -167,11 +167,7 @@ function methodLookup(
 
 /** Otherwise the one that is read might not have the calls that the other rule has judged. */
 const hasSameCalls = (one: Method, other: Method): boolean =>
-  one.signature === other.signature && placesOfCalls(one) === placesOfCalls(other);
-
-/** By position: ABIs may name the arguments differently. */
-const placesOfCalls = ({ innerCalls }: Method): string =>
-  innerCalls === undefined ? '' : JSON.stringify(mapInnerCalls(innerCalls, ({ steps }) => steps));
+  one.signature === other.signature && placesOfCalls(one.innerCalls) === placesOfCalls(other.innerCalls);
 
 /** Whether an entry lets an account run the method as its own code. */
 function mayRunDelegated({ contract, decoded }: ReadCall, allowed: readonly AllowedTransactions[]): boolean {
@@ -392,11 +388,6 @@ const addressIn = (values: readonly Value[], index: number): string => String(it
 function amountOf(written: Value, argument: TokenMove['amount'], decimals: number): Movement['amount'] {
   if (argument === undefined || isUnlimited(written, argument)) return 'unlimited';
   return typeof written === 'bigint' ? bounded(written * 10n ** BigInt(AMOUNT_SCALE - decimals)) : 0n;
-}
-
-/** A flag for everything, or an amount so great that it stands for everything. */
-function isUnlimited(value: Value, { type }: NonNullable<TokenMove['amount']>): boolean {
-  return typeof value === 'bigint' ? value >= unlimitedFrom(type) : value !== false;
 }
 
 const bounded = (amount: Amount | 'unlimited'): Amount | 'unlimited' =>

@@ -172,9 +172,10 @@ function compileLimits(
   for (const name of ['min', 'max'] as const) {
     const limit = written[name];
     if (limit === undefined) continue;
-    const read = readLimit(limit, type, checked.decimals ?? 0);
-    if (!read.ok) return context.fault([...path, name], read.message, read.fix);
-    limits[name] = read.value;
+    const at = [...path, name];
+    const read = readLimit(limit, type, checked.decimals, (...fault) => context.fault(at, ...fault));
+    if (read === undefined) return undefined;
+    limits[name] = read;
   }
   // The sign of an amount often says who pays. A maximum alone would allow any amount below zero.
   if (type.kind === 'int' && limits.max !== undefined) limits.min ??= 0n;
@@ -269,59 +270,54 @@ function readTexts(
   path: Path,
   context: RuleContext,
 ): ReadonlySet<string> | undefined {
+  const { isStored } = context;
   const texts = new Set<string>();
   for (const each of written) {
-    const read = readText(each, checked);
-    if (read.ok) texts.add(read.text);
     // A revision from before this check stays valid: no argument ever equals such a text.
-    else if (!context.isStored) return context.fault(path, read.message, read.fix);
+    const fault: Fault = (...said) => (isStored ? undefined : context.fault(path, ...said));
+    const read = readText(each, checked, fault);
+    if (read !== undefined) texts.add(read);
+    else if (!isStored) return undefined;
   }
   return texts;
 }
 
-type TextRead =
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly message: string; readonly fix: string };
+type Fault = (message: string, fix: string) => undefined;
 
-/** The list text of a value that the policy gives. */
-function readText(written: string, { argument: { type }, decimals }: CheckedArgument): TextRead {
-  const refuse = (fix: string): TextRead => ({
-    ok: false,
-    message: `${formatInput(written)} is not a value of the type ${formatType(type)}`,
-    fix,
-  });
+/** The list text of a value that the policy gives. Undefined, with a fault, if no argument can have it. */
+function readText(
+  written: string,
+  { argument: { type }, decimals }: Pick<CheckedArgument, 'argument' | 'decimals'>,
+  fault: Fault,
+): string | undefined {
+  const refuse = (fix: string): undefined =>
+    fault(`${formatInput(written)} is not a value of the type ${formatType(type)}`, fix);
   switch (type.kind) {
     case 'address': {
       const read = readAddress('evm', written);
-      if (read.ok) return { ok: true, text: read.address };
-      const message = `${formatInput(written)} is not an address: ${read.because}`;
-      return { ok: false, message, fix: 'copy it again' };
+      if (read.ok) return read.address;
+      return fault(`${formatInput(written)} is not an address: ${read.because}`, 'copy it again');
     }
     case 'uint':
-    case 'int': {
-      const read = readLimit(written, type, decimals ?? 0);
-      return read.ok ? { ok: true, text: read.value.toString() } : read;
-    }
+    case 'int':
+      return readLimit(written, type, decimals, fault)?.toString();
     case 'bool':
-      return written === 'true' || written === 'false'
-        ? { ok: true, text: written }
-        : refuse('write true or false');
+      return written === 'true' || written === 'false' ? written : refuse('write true or false');
     case 'bytes':
       return /^0x(?:[0-9a-f]{2})*$/i.test(written)
-        ? { ok: true, text: written.toLowerCase() }
+        ? written.toLowerCase()
         : refuse('write 0x and hexadecimal digits');
     case 'fixed-bytes': {
       const digits = type.size * 2;
       return /^0x[0-9a-f]+$/i.test(written) && written.length === digits + 2
-        ? { ok: true, text: written.toLowerCase() }
+        ? written.toLowerCase()
         : refuse(`write 0x and ${digits} hexadecimal digits`);
     }
     case 'string': {
       const entry = toComparableEntry(written);
       const reason = unsafeTextReason(entry);
-      if (reason === undefined) return { ok: true, text: entry };
-      const message = `${formatInput(written)} ${reason}, and such a text is refused`;
-      return { ok: false, message, fix: 'write it without that' };
+      if (reason === undefined) return entry;
+      return fault(`${formatInput(written)} ${reason}, and such a text is refused`, 'write it without that');
     }
     case 'array':
     case 'tuple':
@@ -330,37 +326,41 @@ function readText(written: string, { argument: { type }, decimals }: CheckedArgu
   return refuse('name one of its members');
 }
 
-/** Reads a value of a list in the store, which has numbers in the smallest units, like {@link listText}. */
-export function readListedText(written: string, argument: Argument): TextRead {
-  return readText(written, { argument, decimals: 0, isAmount: false, isSummed: false });
+/**
+ * Reads a value of a list in the store, which has numbers in the smallest units, like {@link listText}; or says why no
+ * argument can have it.
+ */
+export function readListedText(
+  written: string,
+  argument: Argument,
+): { readonly text: string } | { readonly because: string } {
+  let because = '';
+  const found = readText(written, { argument, decimals: 0 }, (message): undefined => {
+    because = message;
+  });
+  return found === undefined ? { because } : { text: found };
 }
 
 const DECIMAL = /^(-?)(0|[1-9]\d{0,77})(?:\.(\d{1,36}))?$/;
 
-type LimitRead =
-  | { readonly ok: true; readonly value: bigint }
-  | { readonly ok: false; readonly message: string; readonly fix: string };
-
 /** Reads a number that a policy gives for an integer argument. The result is exact, in the smallest units. */
-function readLimit(written: string, type: Type, decimals: number): LimitRead {
+function readLimit(written: string, type: Type, decimals = 0, fault: Fault): bigint | undefined {
   const [, sign = '', whole = '', fraction = ''] = DECIMAL.exec(written) ?? [];
   if (whole === '') {
     const plain = decimals === 0 ? 'a whole number, like 10' : 'a plain decimal, like 10000 or 0.5';
-    const message = `${quoted(written.slice(0, 80))} is not valid`;
-    return { ok: false, message, fix: `write ${plain}` };
+    return fault(`${quoted(written.slice(0, 80))} is not valid`, `write ${plain}`);
   }
   if (fraction.length > decimals) {
-    return {
-      ok: false,
-      message: `${written} has ${fraction.length} digits after the point, and the argument has ${decimals}`,
-      fix: decimals === 0 ? 'write a whole number, or give its decimals' : 'round it',
-    };
+    return fault(
+      `${written} has ${fraction.length} digits after the point, and the argument has ${decimals}`,
+      decimals === 0 ? 'write a whole number, or give its decimals' : 'round it',
+    );
   }
   const units = BigInt(whole + fraction.padEnd(decimals, '0'));
   const value = sign === '' ? units : -units;
   const [least, greatest] = rangeOf(type);
-  if (value >= least && value <= greatest) return { ok: true, value };
-  return { ok: false, message: `${written} is outside of the range of the argument`, fix: 'leave it out' };
+  if (value >= least && value <= greatest) return value;
+  return fault(`${written} is outside of the range of the argument`, 'leave it out');
 }
 
 function rangeOf(type: Type): readonly [least: bigint, greatest: bigint] {
@@ -369,8 +369,13 @@ function rangeOf(type: Type): readonly [least: bigint, greatest: bigint] {
   return [0n, 0n];
 }
 
+/** A flag for everything, or an amount so great that it stands for everything. */
+export function isUnlimited(value: Value, { type }: Argument): boolean {
+  return typeof value === 'bigint' ? value >= unlimitedFrom(type) : value !== false;
+}
+
 /** The least amount that counts as unlimited: half of the type's range. */
-export function unlimitedFrom(type: Type): bigint {
+function unlimitedFrom(type: Type): bigint {
   if (type.kind === 'uint') return 2n ** BigInt(type.bits - 1);
   return type.kind === 'int' ? 2n ** BigInt(type.bits - 2) : 0n;
 }

@@ -35,10 +35,9 @@ export function mapInnerCalls<A, B>(inner: InnerCalls<A>, map: (argument: A) => 
   };
 }
 
-/** The same text for the same places. */
-export function formatInnerCalls(inner: InnerCalls | undefined): string {
-  return inner === undefined ? '' : JSON.stringify(mapInnerCalls(inner, ({ path }) => path));
-}
+/** The same text for the same places, by position: ABIs may name the arguments differently. */
+export const placesOfCalls = (inner: InnerCalls | undefined): string =>
+  inner === undefined ? '' : JSON.stringify(mapInnerCalls(inner, ({ steps }) => steps));
 
 /** The arguments that describe the inner calls. The entries for those calls judge them. */
 export function innerArguments(inner: InnerCalls | undefined): readonly Argument[] {

@@ -2,7 +2,7 @@ import { type Amount, formatAmount } from '../../values/amount.ts';
 import type { Facts } from '../facts.ts';
 import { type Standing, combine } from '../standing.ts';
 import { type Value, formatUnits, formatValue, valuesAt } from './abi.ts';
-import { type CallMaker, type Condition, type ListCondition, listText, unlimitedFrom } from './condition.ts';
+import { type CallMaker, type Condition, type ListCondition, isUnlimited, listText } from './condition.ts';
 import type { Entry } from './entry.ts';
 import type { DecodedCall, ReadCall, Refusal } from './read.ts';
 
@@ -120,17 +120,9 @@ function unlimitedRefusal(entry: Entry, call: JudgedCall): Match | undefined {
 
 /** The path of the first flag or amount that is unlimited. */
 function unlimitedIn({ method, amounts }: Entry, values: readonly Value[]): string | undefined {
-  const flag = [...method.blanketFlags].find((each) =>
-    valuesAt(values, each).some((value) => value !== false),
-  );
-  const amount = [...amounts.keys()].find((each) =>
-    valuesAt(values, each).some((value) => isUnlimited(value, unlimitedFrom(each.type))),
-  );
-  return (flag ?? amount)?.path;
-}
-
-function isUnlimited(value: Value, from: bigint): boolean {
-  return typeof value !== 'bigint' || value >= from;
+  return [...method.blanketFlags, ...amounts.keys()].find((each) =>
+    valuesAt(values, each).some((value) => isUnlimited(value, each)),
+  )?.path;
 }
 
 function nativeRefusal({ nativeMax, method }: Entry, { native }: JudgedCall): Match | undefined {
@@ -149,7 +141,7 @@ function argumentRefusal(entry: Entry, { values, maker }: JudgedCall): Match | u
     }
     for (const value of found) {
       // An unlimited amount gets here only if the entry allows it. No limit applies to it.
-      if (entry.amounts.has(argument) && isUnlimited(value, unlimitedFrom(argument.type))) continue;
+      if (entry.amounts.has(argument) && isUnlimited(value, argument)) continue;
       const because = violation(value, maker);
       if (because === undefined) continue;
       const shown = truncate(inUnits(entry, argument, value));
@@ -184,7 +176,7 @@ function chargesOf(entry: Entry, condition: Condition, { values }: JudgedCall): 
     what: `${argument.path} of ${entry.method.signature}`,
   };
   return valuesAt(values, argument).flatMap((amount): readonly Charge[] => {
-    if (typeof amount !== 'bigint' || amount >= unlimitedFrom(argument.type)) return [];
+    if (typeof amount !== 'bigint' || isUnlimited(amount, argument)) return [];
     if (amount >= 0n) return max === undefined ? [] : [{ ...common, amount, max, format }];
     if (min === undefined) return [];
     return [{ ...common, isBelowZero: true, amount: -amount, max: -min, format: (sum) => format(-sum) }];

@@ -2,7 +2,7 @@ import type { Web3Callback } from '../../callback/callback.ts';
 import { SELECTOR_CHARACTERS, type Value, valuesAt } from './abi.ts';
 import { type ReadCalls, readCall } from './decode.ts';
 import { type Frame, type InnerCall, innerCallsOf } from './inner-calls.ts';
-import type { Method } from './methods.ts';
+import { type Method, nameIn } from './methods.ts';
 
 /** Why a transaction is refused. */
 export interface Refusal {
@@ -149,7 +149,7 @@ class Reader {
       return undefined;
     }
     const refuse = ({ because, values }: Refusal, name: string): Refusal =>
-      inCall({ because, values }, { position, path: [...outside, nameOf(name)] });
+      inCall({ because, values }, { position, path: [...outside, nameIn(name)] });
     const { contract } = call;
     if (data.length < SELECTOR_CHARACTERS) {
       const because = 'the call data is shorter than a selector';
@@ -165,7 +165,7 @@ class Reader {
       return refuse({ because: found.because, values }, method.signature);
     }
     const { values, trailing } = found;
-    const path = [...outside, nameOf(method.signature)];
+    const path = [...outside, nameIn(method.signature)];
     const decoded = { method, values, trailing };
     const own = readCallOf(call, { decoded, position, path, mayFail });
     this.#calls.push(own);
@@ -219,8 +219,6 @@ function mayFailAt({ failing }: Method, values: readonly Value[], index: number)
   const found = valuesAt(values, failing.argument);
   return found[failing.argument.steps.includes('each') ? index : 0] !== failing.reverts;
 }
-
-const nameOf = (signature: string): string => signature.split('(')[0] ?? '';
 
 /** The refusal of a call, with its place if it is an inner call. */
 export function inCall(

@@ -12,7 +12,7 @@ import { type MethodTable, methodTable } from '../calls/method-table.ts';
 import { nameIn } from '../calls/methods.ts';
 import type { Reading } from '../calls/read.ts';
 import { type AllowedTransactions, type PlainTransfer, evaluateTransaction } from '../calls/transaction.ts';
-import { formatInnerCalls } from '../calls/inner-calls.ts';
+import { placesOfCalls } from '../calls/inner-calls.ts';
 import { HIGHER, looserIf } from '../language/looser.ts';
 import { type Duration, amountText, textList, wholeUpTo } from '../language/parameter.ts';
 import { refuse } from '../outcome.ts';
@@ -160,7 +160,7 @@ function agreeOnCalls(entries: readonly (readonly Entry[])[], context: RuleConte
   const known = new Map<string, string>();
   for (const [index, methods] of entries.entries()) {
     for (const { contracts, method } of methods) {
-      const text = formatInnerCalls(method.innerCalls);
+      const text = placesOfCalls(method.innerCalls);
       for (const key of contracts.map((contract) => `${contract} ${method.selector}`)) {
         if ((known.get(key) ?? text) !== text) {
           const message = `another entry for ${method.signature} of the same contract has other calls`;
@@ -223,11 +223,12 @@ function readListedArgument(
       ? [readListedText(written, condition.argument)]
       : [],
   );
-  const texts = [...new Set(reads.flatMap((read) => (read.ok ? [read.text] : [])))];
+  const texts = [...new Set(reads.flatMap((read) => ('text' in read ? [read.text] : [])))];
   const [first = toComparableEntry(written), ...others] = texts;
-  const wrong = reads.find((read) => !read.ok);
-  if (wrong?.ok === false && texts.length === 0) return { ok: false, because: wrong.message };
-  return { ok: true, texts: [first, ...others] };
+  const wrong = reads.find((read) => 'because' in read);
+  return wrong !== undefined && texts.length === 0
+    ? { ok: false, because: wrong.because }
+    : { ok: true, texts: [first, ...others] };
 }
 
 /** The lists of the store that conditions look up. */
