@@ -2,13 +2,10 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import type { CommandRow } from '../../src/cli/command.ts';
 import { commandsFor } from '../../src/cli/commands.ts';
-import { runCall } from './terminal.ts';
+import { quotedWords, runCall } from './terminal.ts';
 
-/** The words of an example as a shell would give them; what is redirected is not the program's. */
-function wordsOf(line: string): readonly string[] {
-  const call = line.replace(/\s(?:<|>|>>|\|)\s.*$/, '');
-  return [...call.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
-}
+/** The words of an example; what is redirected is not the program's. */
+const wordsOf = (line: string): readonly string[] => quotedWords(line.replace(/\s(?:<|>|>>|\|)\s.*$/, ''));
 
 /** Parses a row's arguments and options as the program does, and runs nothing. */
 function parse(row: CommandRow, words: readonly string[]): void {
@@ -72,17 +69,6 @@ describe('the command line', () => {
     expect(out.replaceAll(/\s+/g, ' ')).toContain(summary);
     expect(out).toContain('--json');
     expect(out).toContain('--config');
-  });
-
-  it.each([
-    ['an unknown command', ['polcy'], "unknown command 'polcy'"],
-    ['an unknown option', ['policy', 'show', '--al'], "unknown option '--al'"],
-    ['a missing argument', ['decisions', 'show'], "missing required argument 'id'"],
-    ['an empty --message', ['policy', 'push', '--message', ''], '--message is missing or empty'],
-  ])('%s: 2, and says what it was', async (_, argv, said) => {
-    const { code, out, err } = await runCall(argv);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain(said);
   });
 
   it('settings that are not there: 2, and the file is named', async () => {

@@ -32,10 +32,10 @@ describeOnBothStores('freeze and unfreeze', (host) => {
 
   it('a freeze says its id, and which others stand', async () => {
     const { run } = await here();
-    const first = await run('freeze', 'drill', '--by', 'ada');
+    const first = await run`freeze drill --by ada`;
     expect(first).toMatchObject({ code: 0 });
     expect(first.out).toMatch(/^Frozen as f\d+\. .*`countersign unfreeze f\d+`/);
-    const second = await run('freeze', 'keys may have leaked', '--by', 'bob');
+    const second = await run`freeze ${'keys may have leaked'} --by bob`;
     expect(second.out).toMatch(/Also frozen:\n {2}f\d+ {2}since .* by ada: drill$/m);
   });
 
@@ -43,7 +43,7 @@ describeOnBothStores('freeze and unfreeze', (host) => {
     const { run } = await here();
     const drill = await freezeBy(run, 'ada', 'drill');
     const leak = await freezeBy(run, 'bob', 'keys may have leaked');
-    const lifted = await run('unfreeze', drill, '--by', 'carol');
+    const lifted = await run`unfreeze ${drill} --by carol`;
     expect(lifted).toMatchObject({ code: 1 });
     expect(lifted.out).toContain(`Lifted ${drill} of ada: drill`);
     expect(lifted.out).toMatch(
@@ -79,12 +79,12 @@ describeOnBothStores('freeze and unfreeze', (host) => {
   it('an unfreeze of what does not stand lifts nothing, and says so', async () => {
     const { run } = await here();
     const drill = await freezeBy(run, 'ada', 'drill');
-    const other = await run('unfreeze', 'f9999');
+    const other = await run`unfreeze f9999`;
     expect(other.code).toBe(1);
     expect(other.out).toMatch(/There is no freeze f9999/);
     expect(other.out).toContain(drill);
-    expect(await run('unfreeze', 'drill')).toMatchObject({ code: 2 });
-    expect(await run('unfreeze', drill, '--all')).toMatchObject({ code: 2 });
+    expect(await run`unfreeze drill`).toMatchObject({ code: 2 });
+    expect(await run`unfreeze ${drill} --all`).toMatchObject({ code: 2 });
     expect(await said(run, 'unfreeze', drill)).toMatchObject({ code: 0 });
     expect(await said(run, 'unfreeze')).toMatchObject({ code: 0, approving: true, lifted: [] });
   });
@@ -93,42 +93,34 @@ describeOnBothStores('freeze and unfreeze', (host) => {
     const { run } = await here();
     const drill = await freezeBy(run, 'ada', 'drill');
     const leak = await freezeBy(run, 'bob', 'leak');
-    await run('unfreeze', drill, '--by', 'carol');
+    await run`unfreeze ${drill} --by carol`;
     for (const source of ['shop', 'vault']) {
-      const found = await run('decisions', 'search', '--source', source, '--type', 'freeze');
+      const found = await run`decisions search --source ${source} --type freeze`;
       const lines = found.out.trimEnd().split('\n');
       expect(lines).toHaveLength(3);
       expect(lines[0]).toContain(`frozen by ada as ${drill}: drill`);
       expect(lines[1]).toContain(`frozen by bob as ${leak}: leak`);
       expect(lines[2]).toContain(`carol lifted ${drill} of ada: drill; still frozen by ${leak}`);
     }
-    const [entry] = (await run('decisions', 'search', '--newest', '--limit', '1', '--json')).json() as {
+    const [entry] = (await run`decisions search --newest --limit 1 --json`).json() as {
       readonly id: string;
     }[];
-    const shown = await run('decisions', 'show', entry?.id ?? '');
+    const shown = await run`decisions show ${entry?.id ?? ''}`;
     expect(shown).toMatchObject({ code: 0 });
     expect(shown.out).toContain('carol lifted');
-    const exported = (await run('decisions', 'export')).out.trimEnd().split('\n');
+    const exported = (await run`decisions export`).out.trimEnd().split('\n');
     expect(exported.filter((line) => line.includes('"type":"freeze"'))).toHaveLength(6);
   });
 
   it('an unfreeze may have a reason, which the journal of every source has', async () => {
     const { run } = await here();
     const drill = await freezeBy(run, 'ada', 'drill');
-    const long = await run('unfreeze', drill, '--message', 'x'.repeat(1001));
+    const long = await run`unfreeze ${drill} --message ${'x'.repeat(1001)}`;
     expect(long).toMatchObject({ code: 2, err: expect.stringContaining('nothing was lifted') as string });
-    expect((await run('unfreeze', drill, '--by', 'carol', '--message', 'keys rotated')).code).toBe(0);
+    expect((await run`unfreeze ${drill} --by carol --message ${'keys rotated'}`).code).toBe(0);
     for (const source of ['shop', 'vault']) {
-      const { out } = await run('decisions', 'search', '--source', source, '--newest', '--limit', '1');
+      const { out } = await run`decisions search --source ${source} --newest --limit 1`;
       expect(out).toContain(`carol lifted ${drill} of ada: drill; no freeze is left; reason: keys rotated`);
     }
-  });
-
-  it('a reason that is too long freezes nothing, and says so', async () => {
-    const { run } = await here();
-    const long = await run('freeze', 'x'.repeat(1001));
-    expect(long.code).toBe(2);
-    expect(long.err).toMatch(/1001 characters.*nothing was frozen/s);
-    expect(await said(run, 'unfreeze')).toMatchObject({ approving: true });
   });
 });

@@ -32,7 +32,7 @@ it('1 once it does not, and says what to do', async () => {
   expect(code).toBe(1);
   expect(out).toContain(`http://127.0.0.1:${port}/healthz does not answer: connect ECONNREFUSED`);
   expect(out).toContain('Start the service');
-  expect((await run('health', '--json')).json()).toMatchObject({ ok: false, because: expect.any(String) });
+  expect((await run`health --json`).json()).toMatchObject({ ok: false, because: expect.any(String) });
 });
 
 it('1 where something else answers, or sends it elsewhere', async () => {

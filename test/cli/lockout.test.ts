@@ -21,18 +21,18 @@ describeOnBothStores('lockout list and lift', (host) => {
     const service = await host.start({ policies: POLICIES });
     for (const appOrderId of ['a', 'b']) await service.pay({ appOrderId, orderAmount: '101' });
     const { run } = placeIn(service.folder);
-    const [only] = (await run('lockout', 'list', '--json')).json() as readonly Shown[];
+    const [only] = (await run`lockout list --json`).json() as readonly Shown[];
     return { service, run, id: only?.id ?? '' };
   };
 
   it('nobody is locked out before', async () => {
     const { run } = placeIn((await host.start({ policies: POLICIES })).folder);
-    expect(await run('lockout', 'list')).toMatchObject({ code: 0, out: 'Nobody is locked out.\n' });
+    expect(await run`lockout list`).toMatchObject({ code: 0, out: 'Nobody is locked out.\n' });
   });
 
   it('the list shows who is locked out, and the refusal names the command that lifts it', async () => {
     const { service, run, id } = await locked();
-    const listed = await run('lockout', 'list', '--source', 'shop');
+    const listed = await run`lockout list --source shop`;
     expect(listed.out).toMatch(
       /^shop {2}[0-9a-f]{32} {2}userId 12345: since .*, after 2 refusals, until it is lifted \(policy payments\)\n$/,
     );
@@ -45,29 +45,20 @@ describeOnBothStores('lockout list and lift', (host) => {
 
   it('a lift lets the next payment pass, and the journal says who lifted and why', async () => {
     const { service, run, id } = await locked();
-    const lifted = await run('lockout', 'lift', id, '--message', 'called the user', '--by', 'bob');
+    const lifted = await run`lockout lift ${id} --message ${'called the user'} --by bob`;
     expect(lifted).toMatchObject({ code: 0 });
     expect(lifted.out).toMatch(/^Lifted in shop: userId 12345: since /);
     expect(await service.pay({ appOrderId: 'c', orderAmount: '1' })).toBe('SUCCESS');
-    expect(await run('lockout', 'list')).toMatchObject({ out: 'Nobody is locked out.\n' });
-    const found = await run('decisions', 'search', '--type', 'lockout', '--since', '1d');
+    expect(await run`lockout list`).toMatchObject({ out: 'Nobody is locked out.\n' });
+    const found = await run`decisions search --type lockout --since 1d`;
     expect(found.out).toContain('bob lifted the lock-out of userId 12345: called the user');
-  });
-
-  it.each([
-    ['no message', ['--message', ' '], '--message is missing or empty'],
-    ['a source that is not there', ['--message', 'x', '--source', 'none'], 'has no source none'],
-  ])('a lift with %s is refused', async (_name, options, because) => {
-    const { run, id } = await locked();
-    const ran = await run('lockout', 'lift', id, ...options);
-    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining(because) as string });
   });
 
   it('a lift of what is not locked out is refused', async () => {
     const { run, id } = await locked();
     const other = id.replaceAll(/./g, '0');
     for (const argv of [[other], [other, '--source', 'shop'], [id, '--source', 'vault']]) {
-      const ran = await run('lockout', 'lift', ...argv, '--message', 'x');
+      const ran = await run`lockout lift ${argv} --message x`;
       expect(ran).toMatchObject({
         code: 1,
         err: expect.stringContaining('countersign lockout list') as string,

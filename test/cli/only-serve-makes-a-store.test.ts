@@ -49,7 +49,7 @@ describe('where there is no store', () => {
     onTestFinished(() => service.stop());
     const made = service.log.find(({ event }) => event === 'store-created');
     expect(made?.['because']).toContain(`there was no store at ${join(service.folder, 'store.db')}`);
-    expect((await placeIn(service.folder).run('freeze', 'x')).code).toBe(0);
+    expect((await placeIn(service.folder).run`freeze x`).code).toBe(0);
   });
 });
 

@@ -23,9 +23,9 @@ describe('what comes from outside is printed escaped', () => {
   it('a message, also as JSON', async () => {
     const { run } = place();
     const message = `before${ARGUMENT}after`;
-    const pushed = await run('policy', 'push', '--message', message);
+    const pushed = await run`policy push --message ${message}`;
     expect(pushed).toMatchObject({ code: 0 });
-    const [text, data] = [await run('policy', 'history'), await run('policy', 'history', '--json')];
+    const [text, data] = [await run`policy history`, await run`policy history --json`];
     for (const ran of [pushed, text, data]) expectSteady(ran);
     expect(text.out).toContain(`before${STEERING.map(shown).join('')}after`);
     expect(data.json()).toMatchObject([{ message }]);
@@ -55,7 +55,7 @@ describe('what comes from outside is printed escaped', () => {
   it('the faults of a policy', async () => {
     const { run, write } = place();
     write('policies/odd.yaml', `policy: odd\ncallback: "pay${UNESCAPED}"\nrules: 7\n`);
-    const ran = await run('policy', 'validate');
+    const ran = await run`policy validate`;
     expect(ran.code).toBe(1);
     expectSteady(ran);
   });
@@ -66,16 +66,16 @@ describe('what comes from outside is printed escaped', () => {
       const memo = `m${UNESCAPED}\u009b`;
       await service.cosign('/cosigner/withdraw', transfer({ memo, request_id: 'w-odd' }));
       const { run } = placeIn(service.folder);
-      const found = await run('decisions', 'search', '--json');
+      const found = await run`decisions search --json`;
       const [{ id }] = found.json() as readonly [{ readonly id: string }];
       for (const argv of [['search'], ['show', id], ['explain', id], ['export']]) {
         for (const words of [argv, [...argv, '--json']]) {
-          const ran = await run('decisions', ...words, '--source', 'vault');
+          const ran = await run`decisions ${words} --source vault`;
           expect(ran.out).not.toBe('');
           expectSteady(ran);
         }
       }
-      const { out } = await run('decisions', 'export', '--source', 'vault');
+      const { out } = await run`decisions export --source vault`;
       const said = out.split('\n').filter((line) => line !== '');
       expect(said.map((line): unknown => JSON.parse(line))).toContainEqual(
         expect.objectContaining({

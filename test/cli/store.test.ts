@@ -50,7 +50,7 @@ describe('countersign store backup and restore', () => {
       do await Promise.all([pay(), pay(), pay()]);
       while (!copied.signal.aborted);
     };
-    const copying = run('store', 'backup', '--to', backup, '--json').finally(() => copied.abort());
+    const copying = run`store backup --to ${backup} --json`.finally(() => copied.abort());
     const [done] = await Promise.all([copying, load()]);
     expect({ code: done.code, err: done.err }).toEqual({ code: 0, err: '' });
     expect(printed.parse(done.json())).toMatchObject({ file: backup, bytes: statSync(backup).size });
@@ -79,7 +79,7 @@ describe('countersign store backup and restore', () => {
     expect(await second.pay({ appOrderId: 'new' })).toBe('FAILURE');
     expect((await fetch(`${second.ops}/readyz`)).status).toBe(503);
     expect((await run('unfreeze')).code).toBe(1);
-    expect((await run('unfreeze', '--acknowledge-loss')).code).toBe(0);
+    expect((await run`unfreeze --acknowledge-loss`).code).toBe(0);
 
     // Each of them once, with its terms; and the rest of the limit.
     await eventually('it approves again', async () =>
@@ -108,7 +108,7 @@ describe('countersign store backup and restore', () => {
     await expect(startServiceProcess(folder)).rejects.toThrow(
       /exit code 2: STORE_UNSAFE: .*store\.db-wal.* is missing/,
     );
-    expect(await run('freeze', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('STORE_UNSAFE') });
+    expect(await run`freeze x`).toMatchObject({ code: 2, err: expect.stringContaining('STORE_UNSAFE') });
     expect(readFileSync(file)).toEqual(readFileSync(moved));
 
     renameSync(file, join(folder, 'bare.db'));
@@ -142,17 +142,17 @@ describe('countersign store backup', () => {
   it('replaces no file, makes no folder, and needs a store', async () => {
     const { folder, run, write } = place();
     const taken = write('taken.db', 'x');
-    expect(await run('store', 'backup', '--to', taken)).toMatchObject({
+    expect(await run`store backup --to ${taken}`).toMatchObject({
       code: 2,
       err: expect.stringContaining(`the file ${taken} exists; name a new file`),
     });
     expect(readFileSync(taken, 'utf8')).toBe('x');
-    expect(await run('store', 'backup', '--to', join(folder, 'no/backup.db'))).toMatchObject({
+    expect(await run`store backup --to ${join(folder, 'no/backup.db')}`).toMatchObject({
       code: 2,
       err: expect.stringContaining(`there is no folder ${join(folder, 'no')}`),
     });
     const none = place({}, { begun: false });
-    expect(await none.run('store', 'backup', '--to', join(folder, 'new.db'))).toMatchObject({
+    expect(await none.run`store backup --to ${join(folder, 'new.db')}`).toMatchObject({
       code: 2,
       err: expect.stringContaining('STORE_MISSING'),
     });
@@ -164,7 +164,7 @@ describe('countersign store backup', () => {
       ['backup', '--to', join(folder, 'x.db')],
       ['restore', join(folder, 'x.db')],
     ]) {
-      expect(await run('store', ...call)).toMatchObject({
+      expect(await run`store ${call}`).toMatchObject({
         code: 2,
         err: expect.stringMatching(/the store is on Redis; .*docs\/redis\.md says under Backup and restore/),
       });
@@ -176,17 +176,17 @@ describe('countersign store restore', () => {
   it('replaces no store, nor a log without one', async () => {
     const { folder, run, write } = place();
     const backup = join(folder, 'backup.db');
-    expect((await run('store', 'backup', '--to', backup)).code).toBe(0);
+    expect((await run`store backup --to ${backup}`).code).toBe(0);
     const file = join(folder, 'store.db');
     const before = readFileSync(file);
-    expect(await run('store', 'restore', backup)).toMatchObject({
+    expect(await run`store restore ${backup}`).toMatchObject({
       code: 2,
       err: expect.stringContaining(`${file} exists, and a restore replaces nothing`),
     });
     expect(readFileSync(file)).toEqual(before);
     movedAway(folder);
     write('store.db-wal', 'x');
-    expect(await run('store', 'restore', backup)).toMatchObject({
+    expect(await run`store restore ${backup}`).toMatchObject({
       code: 2,
       err: expect.stringContaining(`${file}-wal exists`),
     });
@@ -200,7 +200,7 @@ describe('countersign store restore', () => {
   ])('refuses a file that %s, and makes no store', async (_what, content, said) => {
     const { folder, run, write } = place({}, { begun: false });
     if (content !== undefined) write('backup.db', content);
-    const { code, err } = await run('store', 'restore', join(folder, 'backup.db'));
+    const { code, err } = await run`store restore ${join(folder, 'backup.db')}`;
     expect(code).toBe(2);
     expect(err).toMatch(said);
     expect(existsSync(join(folder, 'store.db'))).toBe(false);
@@ -209,12 +209,12 @@ describe('countersign store restore', () => {
   it('refuses a damaged backup', async () => {
     const { folder, run } = place();
     const backup = join(folder, 'backup.db');
-    expect((await run('store', 'backup', '--to', backup)).code).toBe(0);
+    expect((await run`store backup --to ${backup}`).code).toBe(0);
     const bytes = readFileSync(backup);
     bytes.fill(0xff, 4096 * 3, 4096 * 5);
     writeFileSync(backup, bytes);
     movedAway(folder);
-    const { code, err } = await run('store', 'restore', backup);
+    const { code, err } = await run`store restore ${backup}`;
     expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/STORE_CORRUPT/) });
     expect(existsSync(join(folder, 'store.db'))).toBe(false);
   });

@@ -18,7 +18,38 @@ export interface Ran {
   readonly json: () => unknown;
 }
 
-export type Run = (...argv: readonly string[]) => Promise<Ran>;
+/**
+ * Runs a call that is written as one line: run`list add blocked ${values} --by ${'ada b'}`. A value is one word,
+ * or a list of words. Or its words: run('list', 'add').
+ */
+export interface Run {
+  (call: TemplateStringsArray, ...values: readonly (string | readonly string[])[]): Promise<Ran>;
+  (...argv: readonly string[]): Promise<Ran>;
+}
+
+/** What runs calls that are written as lines, from what runs words. */
+export function running(call: (argv: readonly string[]) => Promise<Ran>): Run {
+  return (first?: string | TemplateStringsArray, ...rest: readonly (string | readonly string[])[]) =>
+    call(typeof first === 'object' ? wordsOf(first, rest) : [first ?? [], ...rest].flat());
+}
+
+function wordsOf(
+  call: TemplateStringsArray,
+  values: readonly (string | readonly string[])[],
+): readonly string[] {
+  const line = call.reduce((before, text, at) => `${before}⟨${at - 1}⟩${text}`);
+  const valueAt = (at: string): string | readonly string[] => values[Number(at)] ?? '';
+  return line.split(' ').flatMap((word) => {
+    const [, whole] = /^⟨(\d+)⟩$/.exec(word) ?? [];
+    return whole === undefined
+      ? word.replaceAll(/⟨(\d+)⟩/g, (_, at: string) => String(valueAt(at)))
+      : valueAt(whole);
+  });
+}
+
+/** The words of a line as a shell would give them. */
+export const quotedWords = (line: string): readonly string[] =>
+  [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 
 /** Runs one call of the program in this process, with a terminal of the test's own. */
 export async function runCall(argv: readonly string[], over: Partial<Terminal> = {}): Promise<Ran> {
@@ -71,10 +102,8 @@ export function place(
 
 /** The folder of a service. */
 export function placeIn(folder: string): Place {
-  const runWith =
-    (over: Partial<Terminal>): Run =>
-    (...argv) =>
-      runCall([...argv, '--config', join(folder, 'settings.yaml')], over);
+  const runWith = (over: Partial<Terminal>): Run =>
+    running((argv) => runCall([...argv, '--config', join(folder, 'settings.yaml')], over));
   return {
     folder,
     run: runWith({}),

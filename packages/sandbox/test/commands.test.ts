@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { nextPort } from '../../../test/ports.ts';
 import { NOW_MS, sharedCredentials, startReceiver, startTestSandbox } from './sandbox.ts';
-import { type Run, runCall } from '../../../test/cli/terminal.ts';
+import { runCall, running } from '../../../test/cli/terminal.ts';
 import { temporaryFolder } from '../../../test/temporary-folder.ts';
 
 /** A sandbox, and commands that steer it. */
@@ -17,7 +17,7 @@ async function steered() {
   const sandbox = await startTestSandbox({ receiver: receiver.url });
   const folder = temporaryFolder();
   const { port } = new URL(sandbox.controlUrl);
-  const run: Run = (...argv) => runCall(['sandbox', ...argv, '--control-port', port]);
+  const run = running((argv) => runCall(['sandbox', ...argv, '--control-port', port]));
   return { run, folder, asked, bill: async () => (await sandbox.call('opay/merchantBillingDay')).data };
 }
 

@@ -103,7 +103,7 @@ const told = (text: string): readonly string[] =>
 describe('decisions export', () => {
   it('has all sources and the prices by time', async () => {
     const { run } = await history();
-    const { code, out } = await run('decisions', 'export');
+    const { code, out } = await run`decisions export`;
     expect(code).toBe(0);
     expect(told(out)).toEqual(['prices', 'list', 'five', 'order', 'three', 'prices', 'one']);
     expect(linesOf(out)[0]).toEqual({
@@ -123,7 +123,7 @@ describe('decisions export', () => {
   it('--since has the state from before first, and nothing else from before', async () => {
     const { run } = await history();
     const since = async (...args: readonly string[]): Promise<readonly string[]> =>
-      told((await run('decisions', 'export', '--since', '60h', ...args)).out);
+      told((await run`decisions export --since 60h ${args}`).out);
     expect(await since()).toEqual(['prices', 'list', 'order', 'prices', 'one']);
     expect(await since('--warm-up', '12h')).toEqual(['prices', 'list', 'order', 'three', 'prices', 'one']);
     expect(await since('--warm-up', '3d')).toEqual([
@@ -143,7 +143,7 @@ describe('decisions export', () => {
   it('is read back by a backtest, prices exact', async () => {
     const { run, folder } = await history();
     const file = join(folder, 'record.jsonl');
-    await run('decisions', 'export', '--to', file);
+    await run`decisions export --to ${file}`;
     const items = [...readRecordFile(file)];
     expect(items.map((item) => (isPriceChange(item) ? 'prices' : item.type))).toEqual(
       told(readFileSync(file, 'utf8')).map((each) =>
@@ -161,21 +161,10 @@ describe('decisions export', () => {
 
   it('--after goes on with the prices of the same millisecond and later', async () => {
     const { run } = await history();
-    const { out } = await run('decisions', 'export', '--source', 'shop');
+    const { out } = await run`decisions export --source shop`;
     const five = linesOf(out).find(({ detail }) => detail.note === 'five');
-    const rest = await run('decisions', 'export', '--source', 'shop', '--after', five?.id ?? '');
+    const rest = await run`decisions export --source shop --after ${five?.id ?? ''}`;
     expect(told(rest.out)).toEqual(['order', 'prices', 'one']);
-  });
-
-  it.each([
-    [['--warm-up', '24h'], 'Give --since as well'],
-    [['--since', '1d', '--warm-up', '2025-01-01'], 'Write one such as 15m'],
-    [['--since', '1d', '--warm-up', '24'], 'Write one such as 15m'],
-  ])('%j: 2, and says what to write', async (args, said) => {
-    const { run } = place();
-    const { code, out, err } = await run('decisions', 'export', ...args);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain(said);
   });
 });
 
@@ -183,8 +172,8 @@ describe('decisions export --to', () => {
   it('appends what is new, of each source and of the prices', async () => {
     const { run, folder, at, refuse, store } = await history();
     const file = join(folder, 'record.jsonl');
-    expect((await run('decisions', 'export', '--to', file)).out).toContain('7 lines appended');
-    expect((await run('decisions', 'export', '--to', file)).out).toContain('0 lines appended');
+    expect((await run`decisions export --to ${file}`).out).toContain('7 lines appended');
+    expect((await run`decisions export --to ${file}`).out).toContain('0 lines appended');
     at(0);
     await refuse('vault', 'new');
     await store.changePrices({
@@ -192,9 +181,9 @@ describe('decisions export --to', () => {
       remove: [],
       by: 'ada',
     });
-    const { code, json } = await run('decisions', 'export', '--to', file, '--json');
+    const { code, json } = await run`decisions export --to ${file} --json`;
     expect({ code, json: json() }).toEqual({ code: 0, json: { lines: 2, to: file } });
-    expect(readFileSync(file, 'utf8')).toBe((await run('decisions', 'export')).out);
+    expect(readFileSync(file, 'utf8')).toBe((await run`decisions export`).out);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
@@ -215,11 +204,11 @@ describe('decisions export --to', () => {
   it('leaves nothing out where --since has moved on since the first run', async () => {
     const { run, runWith, folder } = await history();
     const file = join(folder, 'record.jsonl');
-    await run('decisions', 'export', '--since', '6d', '--to', file);
+    await run`decisions export --since 6d --to ${file}`;
     const whole = readFileSync(file, 'utf8');
     truncateSync(file, whole.indexOf('"note":"five"') + 30);
     const later = runWith({ clock: () => NOW_MS + 5 * DAY_MS });
-    await later('decisions', 'export', '--since', '6d', '--to', file);
+    await later`decisions export --since 6d --to ${file}`;
     expect(readFileSync(file, 'utf8')).toBe(whole);
   });
 
@@ -241,7 +230,7 @@ describe('decisions export --to', () => {
     const { run, folder } = place();
     const file = join(folder, 'mine.txt');
     writeFileSync(file, text);
-    const { code, err } = await run('decisions', 'export', '--to', file);
+    const { code, err } = await run`decisions export --to ${file}`;
     expect(code).toBe(2);
     expect(err).toContain(said);
     expect(readFileSync(file, 'utf8')).toBe(text);
@@ -250,10 +239,10 @@ describe('decisions export --to', () => {
   it('leaves the export of another store alone: 2', async () => {
     const { run, folder } = await history();
     const file = join(folder, 'record.jsonl');
-    await run('decisions', 'export', '--to', file);
+    await run`decisions export --to ${file}`;
     const text = readFileSync(file, 'utf8').replaceAll(/"atMs":\d+/g, '"atMs":7');
     writeFileSync(file, text);
-    const { code, err } = await run('decisions', 'export', '--to', file);
+    const { code, err } = await run`decisions export --to ${file}`;
     expect(code).toBe(2);
     expect(err).toContain('it is of another store');
     expect(readFileSync(file, 'utf8')).toBe(text);
@@ -264,7 +253,7 @@ describe('decisions export --to', () => {
     const file = join(folder, 'record.jsonl');
     const gone = '{"id":"999999","source":"vault","atMs":1,"type":"refused"}\n';
     writeFileSync(file, gone);
-    const { code, err } = await run('decisions', 'export', '--to', file);
+    const { code, err } = await run`decisions export --to ${file}`;
     expect(code).toBe(0);
     expect(err).toContain('The journal no longer has vault/999999');
     expect(told(readFileSync(file, 'utf8').slice(gone.length))).not.toContain('three');
@@ -275,7 +264,7 @@ describe('decisions export --to', () => {
     ['a file in a folder that is not there', 'none/record.jsonl', 'ENOENT'],
   ])('%s: 2', async (_, name, said) => {
     const { run, folder } = place();
-    const { code, err } = await run('decisions', 'export', '--to', join(folder, name));
+    const { code, err } = await run`decisions export --to ${join(folder, name)}`;
     expect(code).toBe(2);
     expect(err).toMatch(new RegExp(`--to .*(${said}|EISDIR)`));
   });
@@ -283,7 +272,7 @@ describe('decisions export --to', () => {
   it('takes no --after: 2', async () => {
     const { run, folder } = place();
     const file = join(folder, 'record.jsonl');
-    const { code, err } = await run('decisions', 'export', '--to', file, '--source', 'shop', '--after', '1');
+    const { code, err } = await run`decisions export --to ${file} --source shop --after 1`;
     expect(code).toBe(2);
     expect(err).toContain('Leave --after out');
   });
@@ -329,7 +318,7 @@ describe.each(['embedded', 'redis'] as const)('an export that is cut off, on %s'
       expect((await runNow('decisions', 'export', '--to', file)).code).toBe(0);
       expect(readFileSync(file, 'utf8')).toBe(whole);
     }
-    await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop', '--message', 'fraud');
+    await run`list add --create blocked 7 --source shop --message fraud`;
     expect((await runNow('decisions', 'export', '--to', file)).out).toContain('1 line appended');
   });
 });
@@ -353,8 +342,8 @@ describe('an export that is killed', () => {
     expect(kills).toBeGreaterThan(0);
     // As if it had been cut off in the middle of a line, which a kill between two writes seldom does.
     appendFileSync(file, '{"id":"');
-    expect((await run('decisions', 'export', '--to', file)).code).toBe(0);
-    expect(readFileSync(file, 'utf8')).toBe((await run('decisions', 'export')).out);
+    expect((await run`decisions export --to ${file}`).code).toBe(0);
+    expect(readFileSync(file, 'utf8')).toBe((await run`decisions export`).out);
   });
 });
 

@@ -45,7 +45,7 @@ describeOnBothStores('decisions search by pages', (host) => {
         return names;
       },
       async page(...options) {
-        const { code, json } = await at.run('decisions', 'search', '--json', ...options);
+        const { code, json } = await at.run`decisions search --json ${options}`;
         expect(code).toBe(0);
         return pageShape.parse(json());
       },
@@ -77,7 +77,7 @@ describeOnBothStores('decisions search by pages', (host) => {
     const at = await recorded();
     const names = await at.add(5);
     for (const order of [[], ['--newest']]) {
-      const { json } = await at.run('decisions', 'search', '--json', ...order);
+      const { json } = await at.run`decisions search --json ${order}`;
       const whole = z
         .array(z.looseObject({ id: z.string() }))
         .parse(json())
@@ -141,21 +141,21 @@ describeOnBothStores('decisions search by pages', (host) => {
     const later = at.runWith({ clock: () => Date.now() + 3_600_000 });
     const first = await at.page('--since', '30m', '--limit', '1', '--after', 'start');
     const options = ['--since', '30m', '--json', '--after', first.next ?? ''];
-    const { json } = await later('decisions', 'search', ...options);
+    const { json } = await later`decisions search ${options}`;
     expect(idsOf(pageShape.parse(json()))).toHaveLength(names.length - 1);
   });
 
   it('names the cursor for people too, and keeps the list of a call without --after', async () => {
     const at = await recorded();
     await at.add(2);
-    const listed = (limit: string) => at.run('decisions', 'search', '--json', '--limit', limit);
+    const listed = (limit: string) => at.run`decisions search --json --limit ${limit}`;
     const whole = z.array(z.looseObject({ id: z.string() })).parse((await listed('10')).json());
     expect((await listed('3')).json()).toEqual(whole.slice(0, 3));
-    const { out, err } = await at.run('decisions', 'search', '--limit', '3');
+    const { out, err } = await at.run`decisions search --limit 3`;
     expect(out.trimEnd().split('\n')).toHaveLength(3);
     const cursor = /^More entries: --after (\S+)\n$/.exec(err)?.[1] ?? '';
     expect((await at.page('--after', cursor)).entries).toEqual(whole.slice(3));
-    expect((await at.run('decisions', 'search', '--limit', '4')).err).toBe('');
+    expect((await at.run`decisions search --limit 4`).err).toBe('');
   });
 
   it('refuses what is not its cursor: 2, with the cure', async () => {
@@ -187,7 +187,7 @@ describeOnBothStores('decisions search by pages', (host) => {
       [['--after', cursor, '--order', '1'], ANOTHER],
     ];
     for (const [options, said] of calls) {
-      const { code, out, err } = await at.run('decisions', 'search', ...options);
+      const { code, out, err } = await at.run`decisions search ${options}`;
       expect({ options, code, out }).toEqual({ options, code: 2, out: '' });
       expect(err).toContain(said);
     }

@@ -15,7 +15,7 @@ export type Diagnosis = z.output<typeof diagnosed> & { readonly code: number };
 
 /** What `doctor` prints for machines. It says nothing to people beside that. */
 export async function diagnosis(run: Run): Promise<Diagnosis> {
-  const { code, json, err } = await run('doctor', '--json');
+  const { code, json, err } = await run`doctor --json`;
   expect(err).toBe('');
   return { code, ...diagnosed.parse(json()) };
 }

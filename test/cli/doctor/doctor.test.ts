@@ -131,8 +131,8 @@ describe('doctor, where something is wrong', () => {
     const payments =
       'policy: payments\ncallback: payment\nwhen: { source: shop }\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
     const { run } = place({ policies: { 'payments.yaml': payments } });
-    await run('policy', 'push', '--message', 'x');
-    await run('freeze', 'drill');
+    await run`policy push --message x`;
+    await run`freeze drill`;
     const found = await diagnosis(run);
     expect(found).toMatchObject({ code: 0, faults: 0 });
     const [frozen, transfer, web3, list, ...others] = inState(found, 'warning');
@@ -141,7 +141,7 @@ describe('doctor, where something is wrong', () => {
     expect(transfer).toContain('no policy applies to a transfer callback of vault');
     expect(web3).toContain('no policy applies to a web3 callback of vault');
     expect(list).toContain('`countersign list add blocked --source shop --create`');
-    await run('list', 'add', 'blocked', '--source', 'shop');
+    await run`list add blocked --source shop`;
     await run('unfreeze');
     expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
   });
@@ -150,7 +150,7 @@ describe('doctor, where something is wrong', () => {
     const payments =
       'policy: trial\ncallback: payment\nrules:\n  - { amount-limit: { max: 10 }, mode: observe }\n';
     const { run } = place({ policies: { 'payments.yaml': payments } });
-    expect((await run('policy', 'push', '--message', 'x')).err).toContain('payment callback of shop');
+    expect((await run`policy push --message x`).err).toContain('payment callback of shop');
     const found = inState(await diagnosis(run), 'warning');
     expect(found.filter((each) => each.includes('payment callback of shop'))).toEqual([
       expect.stringMatching(
@@ -166,10 +166,10 @@ describe('doctor, where something is wrong', () => {
     const because =
       'a-year/velocity-limit#1 counts an approval for up to 407 days, and store.retention.subjectsDays is 400, ' +
       'so a callback that is repeated later counts a second time; set it to 407 or more';
-    expect((await run('policy', 'push', '--message', 'x')).err).toContain(`Warning: ${because}.`);
+    expect((await run`policy push --message x`).err).toContain(`Warning: ${because}.`);
     expect(inState(await diagnosis(run), 'warning')).toContain(`policies: ${because}`);
     write('policies/payments.yaml', payments('year'));
-    expect((await run('policy', 'push', '--message', 'x')).err).not.toContain('counts an approval');
+    expect((await run`policy push --message x`).err).not.toContain('counts an approval');
   });
 
   it('lists named deep in a rule, and prices that are missing or old, are warnings with their cure', async () => {
@@ -188,15 +188,15 @@ rules:
           where: { to: { list: payees }, amount: { max: 1 } }
 `;
     const { run } = place({ policies: { 'a.yaml': values, 'b.yaml': cooling, 'c.yaml': calls } });
-    await run('policy', 'push', '--message', 'x');
+    await run`policy push --message x`;
     const before = inState(await diagnosis(run), 'warning').join('\n');
     expect(before).toContain('values needs prices, but the store has none');
     expect(before).toContain('`countersign list add partners --source vault --create`');
     expect(before).toContain('`countersign list add payees --source vault --create`');
-    await run('prices', 'set', 'BTC', '1', '--as-of', '2025-06-15T11:49:59Z');
-    await run('prices', 'set', 'ETH', '1', '--as-of', '2025-06-15T11:51:00Z');
-    await run('list', 'add', 'partners', '--source', 'vault');
-    await run('list', 'add', 'payees', '--source', 'vault');
+    await run`prices set BTC 1 --as-of 2025-06-15T11:49:59Z`;
+    await run`prices set ETH 1 --as-of 2025-06-15T11:51:00Z`;
+    await run`list add partners --source vault`;
+    await run`list add payees --source vault`;
     const after = inState(await diagnosis(run), 'warning');
     expect(after).toHaveLength(1);
     expect(after[0]).toContain(
@@ -209,7 +209,7 @@ rules:
     const limits =
       'callback: payment\nwhen: { source: [shop, shpo] }\nrules:\n  - amount-limit: { max: 1 }\n';
     write('policies/more.yaml', `policy: more\n${limits}`);
-    await run('policy', 'push', '--message', 'x');
+    await run`policy push --message x`;
     expect(inState(await diagnosis(run), 'warning')).toEqual([
       'policies: more is for callbacks of shpo, which is not a source of the settings; the sources are shop, vault',
     ]);
@@ -217,7 +217,7 @@ rules:
 
   it('files that differ from what is in force are told', async () => {
     const { run, write } = place();
-    await run('policy', 'push', '--message', 'x');
+    await run`policy push --message x`;
     write('policies/more.yaml', 'policy: more\ncallback: payment\nrules:\n  - amount-limit: { max: 1 }\n');
     expect(inState(await diagnosis(run), 'ok').join('\n')).toContain(
       '`countersign policy push` puts them in force',
@@ -226,7 +226,7 @@ rules:
 
   it('nothing in force, where the service would not push: 1', async () => {
     const at = place();
-    await at.run('list', 'add', 'blocked');
+    await at.run`list add blocked`;
     const settings = at.runWith({ env: { COUNTERSIGN_POLICIES_PUSH: 'never' } });
     const found = await diagnosis(settings);
     expect(found.code).toBe(1);

@@ -86,7 +86,7 @@ describe('an address of the platform without TLS', () => {
     const here = place({ settings });
     const [finding] = await findingsOf(here, 'platform');
     expect(finding).toContain(`warning: ${WEAK}`);
-    const { err } = await here.run('platform', 'symbols');
+    const { err } = await here.run`platform symbols`;
     expect(err).toContain(`Warning: ${WEAK}`);
     mkdirSync(join(here.folder, 'runs'));
     const reconciled = await here.run(
@@ -108,7 +108,7 @@ describe('an address of the platform without TLS', () => {
     async (url) => {
       const here = place({ settings: { ...settings, platform: { url, retries: '0' } } });
       expect(await findingsOf(here, 'platform')).toHaveLength(1);
-      expect((await here.run('platform', 'symbols')).err).not.toContain('Warning');
+      expect((await here.run`platform symbols`).err).not.toContain('Warning');
     },
   );
 });
@@ -139,7 +139,7 @@ describe('doctor about the reconciliation', () => {
       expect.stringMatching(/^ok: \S+\/runs has no run yet$/),
       `warning: ${FIRST_DAY} ${due}; see \`reconcile-failed\` in the log of the service`,
     ]);
-    expect((await here.run('reconcile', '--through', DAY)).err).toBe('');
+    expect((await here.run`reconcile --through ${DAY}`).err).toBe('');
     expect(await findingsOf(here, 'reconcile')).toEqual([
       expect.stringMatching(/^ok: \S+\/runs has 2 days up to 2025-06-14$/),
     ]);
@@ -155,7 +155,7 @@ describe('doctor about the reconciliation', () => {
 
   it('is a fault if a record was changed', async () => {
     const here = reconciled();
-    await here.run('reconcile', '--through', DAY);
+    await here.run`reconcile --through ${DAY}`;
     writeFileSync(join(here.folder, 'runs', `00000001-run-${FIRST_DAY}.json`), '{}');
     expect(await findingsOf(here, 'reconcile')).toEqual([
       expect.stringMatching(/^fault: the reconciliation is damaged: .*Restore the directory from a copy$/),
@@ -164,7 +164,7 @@ describe('doctor about the reconciliation', () => {
 
   it('is a fault if the runs have days of another zone', async () => {
     const here = reconciled();
-    await here.run('reconcile', '--through', DAY, '--zone', 'UTC');
+    await here.run`reconcile --through ${DAY} --zone UTC`;
     expect(await findingsOf(here, 'reconcile')).toEqual([
       expect.stringMatching(
         /^fault: the runs in \S+ have days of UTC, and reconcile\.zone is Asia\/Shanghai; /,

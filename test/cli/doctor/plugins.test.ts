@@ -26,7 +26,7 @@ async function found(
   const paths = new Map(Object.entries(all).map(([name, text]) => [name, folder.write(name, text)]));
   const written = settings((name) => paths.get(name) ?? `${folder.folder}/${name}`);
   const { run } = place({ ...(policies === undefined ? {} : { policies }), settings: written });
-  if (policies !== undefined) await run('policy', 'push', '--message', 'x');
+  if (policies !== undefined) await run`policy push --message x`;
   const diagnosed = await diagnosis(run);
   expect(JSON.stringify(diagnosed)).not.toContain(SECRET);
   const odd = ofCheck(diagnosed, 'policies').filter((line) => !line.startsWith('ok'));

@@ -33,12 +33,12 @@ async function inForce(...policies: readonly string[]): Promise<Place> {
   const made = place({
     policies: { 'assets.yaml': ASSETS, 'own.abi': ABI, 'a.yaml': policies.join('---\n') },
   });
-  expect((await made.run('policy', 'push', '--message', 'x')).code).toBe(0);
+  expect((await made.run`policy push --message x`).code).toBe(0);
   return made;
 }
 
 const valuesOf = async ({ run }: Place, list: string): Promise<readonly string[]> =>
-  (await run('list', 'show', list)).out
+  (await run`list show ${list}`).out
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => line.replace(/ # .*/, ''));
@@ -53,9 +53,9 @@ describe('list add keeps the canonical form of an address', () => {
     ['cooling-period: { of: [from, to], list: l, for: 1h }', `${UQ} ${RAW}`, `${EQ} ${EQ}`],
   ])('where a rule in force looks it up: %s', async (rule, added, kept) => {
     const made = await inForce(policy('p', TON_ONLY, rule));
-    expect((await made.run('list', 'add', 'l', added, '--source', 'vault')).code).toBe(0);
+    expect((await made.run`list add l ${added} --source vault`).code).toBe(0);
     expect(await valuesOf(made, 'l')).toEqual([kept]);
-    const again = await made.run('list', 'add', 'l', kept, added, '--source', 'vault');
+    const again = await made.run`list add l ${kept} ${added} --source vault`;
     expect(again.out).toContain('0 added, 1 entry now');
   });
 
@@ -96,7 +96,7 @@ describe('list add keeps the canonical form of an address', () => {
     ],
   ])('but not where another asset may need its text: %#', async (policies, kept) => {
     const made = await inForce(...policies);
-    await made.run('list', 'add', 'l', UQ, '--source', 'vault');
+    await made.run`list add l ${UQ} --source vault`;
     expect(await valuesOf(made, 'l')).toEqual([kept]);
   });
 });
@@ -111,7 +111,7 @@ it.each([
   'list add keeps an argument of a call in the form that is looked up: %# %s',
   async (calling, added, kept) => {
     const made = await inForce(calling);
-    expect((await made.run('list', 'add', 'l', added, '--source', 'vault')).code).toBe(0);
+    expect((await made.run`list add l ${added} --source vault`).code).toBe(0);
     expect(await valuesOf(made, 'l')).toEqual([kept]);
   },
 );
@@ -120,20 +120,20 @@ describe('list remove takes an address off in whatever spelling it was added', (
   it.each([EQ, UQ, RAW, MIXED])('by %s', async (removed) => {
     const made = await inForce(policy('p', TON_ONLY, 'allow-list: { of: to, list: l }'));
     for (const added of [EQ, UQ, RAW]) {
-      expect((await made.run('list', 'add', 'l', added, '--source', 'vault')).code).toBe(0);
+      expect((await made.run`list add l ${added} --source vault`).code).toBe(0);
     }
-    expect((await made.run('list', 'remove', 'l', removed)).out).toContain('1 removed, 0 entries now');
+    expect((await made.run`list remove l ${removed}`).out).toContain('1 removed, 0 entries now');
   });
 
   it('also if it was added while no rule was in force', async () => {
     const made = place({
       policies: { 'assets.yaml': ASSETS, 'a.yaml': policy('p', TON_ONLY, 'allow-list: { of: to, list: l }') },
     });
-    await made.run('list', 'add', '--create', 'l', UQ, RAW, '--source', 'vault');
+    await made.run`list add --create l ${UQ} ${RAW} --source vault`;
     expect(await valuesOf(made, 'l')).toEqual([RAW, UQ]);
-    expect((await made.run('list', 'remove', 'l', EQ)).out).toContain('0 removed, 2 entries now');
-    await made.run('policy', 'push', '--message', 'x');
-    expect((await made.run('list', 'remove', 'l', EQ)).out).toContain('2 removed, 0 entries now');
+    expect((await made.run`list remove l ${EQ}`).out).toContain('0 removed, 2 entries now');
+    await made.run`policy push --message x`;
+    expect((await made.run`list remove l ${EQ}`).out).toContain('2 removed, 0 entries now');
   });
 });
 
@@ -181,11 +181,11 @@ describe('list add refuses what no rule in force can match', () => {
   ])('%# %s', async (policies, value, said) => {
     const { run } = await inForce(...policies);
     const source = value === 'user-7' ? 'shop' : 'vault';
-    const { code, out, err } = await run('list', 'add', 'l', value, '--source', source);
+    const { code, out, err } = await run`list add l ${value} --source ${source}`;
     expect({ code, out }).toEqual({ code: 2, out: '' });
     expect(err).toContain(said);
     expect(err).toContain('Correct it, or push the policy that needs it first');
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+    expect((await run`list show --json`).json()).toEqual([]);
   });
 
   it('but adds what one of them can match, and anything where none looks', async () => {
@@ -193,12 +193,10 @@ describe('list add refuses what no rule in force can match', () => {
       policy('p', '{ source: vault, symbol: ETH }', 'deny-list: { of: to, list: l }'),
       policy('q', '{ source: vault, symbol: XRP }', 'deny-list: { of: memo, list: l }'),
     );
-    expect((await made.run('list', 'add', 'l', '7', EVM, '--source', 'vault')).code).toBe(0);
-    expect((await made.run('list', 'add', '--create', 'other', EVM.slice(2), '--source', 'vault')).code).toBe(
-      0,
-    );
-    expect((await made.run('list', 'add', '--create', 'l', EVM.slice(2), '--source', 'shop')).code).toBe(0);
-    const { code, err } = await made.run('list', 'add', 'l', '8', EVM.slice(2));
+    expect((await made.run`list add l 7 ${EVM} --source vault`).code).toBe(0);
+    expect((await made.run`list add --create other ${EVM.slice(2)} --source vault`).code).toBe(0);
+    expect((await made.run`list add --create l ${EVM.slice(2)} --source shop`).code).toBe(0);
+    const { code, err } = await made.run`list add l 8 ${EVM.slice(2)}`;
     expect([code, err]).toEqual([2, expect.stringContaining(`the value "${EVM.slice(2)}"`)]);
     expect(await valuesOf(made, 'other')).toEqual([EVM.slice(2)]);
   });

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { TO } from '../../service.ts';
@@ -23,21 +22,17 @@ describe('list add', () => {
   it('says so where no rule in force looks into the list', async () => {
     const deny = 'policy: a\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blocked }\n';
     const { run } = place({ policies: { 'a.yaml': deny } });
-    expect((await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop')).err).toEqual(
-      NOBODY_NOTED,
-    );
-    await run('policy', 'push', '--message', 'x');
-    expect((await run('list', 'add', '--create', 'blocked', '8', '--source', 'shop')).err).toEqual(
-      NOBODY_NOTED,
-    );
-    expect((await run('list', 'add', '--create', 'blokked', '8', '--source', 'shop')).err).toContain(
+    expect((await run`list add --create blocked 7 --source shop`).err).toEqual(NOBODY_NOTED);
+    await run`policy push --message x`;
+    expect((await run`list add --create blocked 8 --source shop`).err).toEqual(NOBODY_NOTED);
+    expect((await run`list add --create blokked 8 --source shop`).err).toContain(
       'No rule in force uses the list blokked',
     );
   });
 
   it('puts values on the list of every source, and says which', async () => {
     const { run } = place();
-    const { code, out } = await run('list', 'add', '--create', 'blocked', '7', '8', '7');
+    const { code, out } = await run`list add --create blocked 7 8 7`;
     expect(code).toBe(0);
     expect(out).toBe(
       'shop/blocked: 2 added, 2 entries now (version 1)\nvault/blocked: 2 added, 2 entries now (version 1)\n',
@@ -46,18 +41,8 @@ describe('list add', () => {
 
   it('of one source leaves the others alone, and counts only what is new', async () => {
     const { run } = place();
-    await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop');
-    const { out, json } = await run(
-      'list',
-      'add',
-      '--create',
-      'blocked',
-      '7',
-      '9',
-      '--source',
-      'shop',
-      '--json',
-    );
+    await run`list add --create blocked 7 --source shop`;
+    const { out, json } = await run`list add --create blocked 7 9 --source shop --json`;
     const services = { noted: [], silent: [] };
     expect(json()).toEqual([
       { source: 'shop', list: 'blocked', changed: 1, entries: 2, version: 2, services },
@@ -81,7 +66,7 @@ describe('list add', () => {
       '--source',
       'vault',
     );
-    const { json } = await run('list', 'show', 'ours', '--json');
+    const { json } = await run`list show ours --json`;
     expect(valuesIn(json())).toEqual({ vault: [TO, '5', 'bc1qAbC'].sort() });
   });
 
@@ -90,8 +75,8 @@ describe('list add', () => {
     const upper = `0x${TO.slice(2).toUpperCase()}`;
     const file = write('more.txt', `${upper} ETH # cold\n"${R} XRP order #7" # sales\n`);
     await run('list', 'add', '--create', 'partners', `${R} XRP 12345`, '--file', file, '--source', 'vault');
-    await run('list', 'add', '--create', 'partners', 'x'.repeat(1024), '--source', 'vault');
-    const { json } = await run('list', 'show', 'partners', '--json');
+    await run`list add --create partners ${'x'.repeat(1024)} --source vault`;
+    const { json } = await run`list show partners --json`;
     expect(valuesIn(json())).toEqual({
       vault: [`${TO} ETH`, `${R} XRP 12345`, `${R} XRP order #7`, 'x'.repeat(1024)].sort(),
     });
@@ -101,32 +86,20 @@ describe('list add', () => {
 
   it('without values makes an empty list', async () => {
     const { run } = place();
-    expect((await run('list', 'add', '--create', 'blocked', '--source', 'shop')).out).toBe(
+    expect((await run`list add --create blocked --source shop`).out).toBe(
       'shop/blocked: 0 added, 0 entries now (version 1)\n',
     );
-    expect((await run('list', 'show', '--json')).json()).toMatchObject([
+    expect((await run`list show --json`).json()).toMatchObject([
       { source: 'shop', list: 'blocked', entries: 0 },
     ]);
   });
 
   it('is in the journal with who and why', async () => {
     const { run } = place();
-    await run(
-      'list',
-      'add',
-      '--create',
-      'blocked',
-      '7',
-      '--source',
-      'shop',
-      '--by',
-      'grace',
-      '--message',
-      'fraud 12',
-    );
-    const { out } = await run('decisions', 'search');
+    await run`list add --create blocked 7 --source shop --by grace --message ${'fraud 12'}`;
+    const { out } = await run`decisions search`;
     expect(out).toContain('the list blocked was changed by grace: 1 to add, 0 to remove; fraud 12');
-    expect((await run('decisions', 'show', 'shop/1')).out).toMatch(/^added +7$/m);
+    expect((await run`decisions show shop/1`).out).toMatch(/^added +7$/m);
   });
 
   it('takes 100,000 values, and shows how far it is where somebody watches', async () => {
@@ -134,23 +107,14 @@ describe('list add', () => {
     const file = write('many.txt', Array.from({ length: 100_000 }, (_, n) => `user-${n}\n`).join(''));
     const progress: string[] = [];
     const watched = runWith({ progress: (line) => void progress.push(line) });
-    const { code, err } = await watched(
-      'list',
-      'add',
-      '--create',
-      'many',
-      '--file',
-      file,
-      '--source',
-      'shop',
-    );
+    const { code, err } = await watched`list add --create many --file ${file} --source shop`;
     expect({ code, err }).toEqual({ code: 0, err: NOBODY_NOTED });
     expect(progress).toContain('shop/many: 10000 of 100000');
     expect(progress.at(-1)).toBe('');
-    expect((await run('list', 'show', '--json')).json()).toMatchObject([{ list: 'many', entries: 100_000 }]);
-    const lines = (await run('list', 'show', 'many')).out.split('\n');
+    expect((await run`list show --json`).json()).toMatchObject([{ list: 'many', entries: 100_000 }]);
+    const lines = (await run`list show many`).out.split('\n');
     expect(lines).toHaveLength(100_002);
-    const removed = await run('list', 'remove', 'many', '--file', file, '--source', 'shop', '--json');
+    const removed = await run`list remove many --file ${file} --source shop --json`;
     expect(removed.json()).toMatchObject([{ changed: 100_000, entries: 0 }]);
   });
 
@@ -168,36 +132,11 @@ describe('list add', () => {
     expect(progress).toEqual([]);
   });
 
-  it.each([
-    ['an empty value', ['blocked', '  '], 'is empty'],
-    ['a value of 1025 characters', ['blocked', 'x'.repeat(1025)], 'has 1025 characters. Write at most 1024'],
-    ['two blanks between parts', ['partners', `${R}  XRP 1`], 'has two spaces in a row'],
-    ['a tab between parts', ['partners', `${R}\tXRP 1`], 'control character'],
-    ['a control character', ['blocked', 'a\u0007b'], 'control character'],
-    ['half a character', ['blocked', 'a\ud800'], 'half a character'],
-    ['a name that no policy could have', ['Blocked', '7'], 'not a name of a list'],
-    ['an unknown source', ['blocked', '7', '--source', 'shpo'], 'Did you mean shop?'],
-    ['a file that is not there', ['blocked', '--file', '/nowhere/list.txt'], '/nowhere/list.txt'],
-  ])('%s: 2, nothing is changed, and it says what to do', async (_, args, said) => {
-    const { run } = place();
-    const { code, out, err } = await run('list', 'add', '--create', ...args);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain(said);
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
-  });
-
   it('one bad value in a file: 2, and none of the others is added', async () => {
     const { run, write } = place();
     const file = write('bad.txt', `1\n2\n${'x'.repeat(1200)}\n`);
-    expect((await run('list', 'add', '--create', 'blocked', '--file', file)).code).toBe(2);
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
-  });
-
-  it('a file that is no text: 2', async () => {
-    const { run, folder } = place();
-    const { code, err } = await run('list', 'add', '--create', 'blocked', '--file', join(folder, 'policies'));
-    expect(code).toBe(2);
-    expect(err).toContain('name a text file with one value on each line');
+    expect((await run`list add --create blocked --file ${file}`).code).toBe(2);
+    expect((await run`list show --json`).json()).toEqual([]);
   });
 });
 
@@ -225,47 +164,25 @@ describe('list add --asset', () => {
     );
     expect(added).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(added.out).toContain('3 added');
-    expect(
-      (await run('list', 'add', '--create', 'p', CHECKED, '--asset', 'ETH', '--source', 'vault')).code,
-    ).toBe(0);
-    expect((await run('list', 'add', '--create', 'p', CHECKED.toLowerCase(), '--asset', 'ETH')).code).toBe(0);
-    expect((await run('list', 'add', '--create', 'empty', '--asset', 'ETH')).code).toBe(0);
-  });
-
-  it.each([
-    ['of another chain', 'ETH', [CHECKED, R], `"${R}" does not begin with an address of ETH`],
-    ['with a wrong checksum', 'ETH', [CHECKED.replace('5aA', '5aa')], 'its checksum is wrong'],
-    [
-      'that is only one word of several',
-      'XRP',
-      [`XRP ${R} 1`],
-      `"XRP ${R} 1" does not begin with an address of XRP`,
-    ],
-    ['of an asset that is misspelt', 'ETHH', [CHECKED], 'did you mean ETH?'],
-    ['of an asset that nobody knows', '__proto__', [CHECKED], 'add __proto__ to assets.yaml'],
-  ])('a value %s: 2, and none of the others is added', async (_, asset, values, said) => {
-    const { run, write } = place();
-    write('policies/assets.yaml', assets);
-    const { code, out, err } = await run('list', 'add', '--create', 'p', ...values, '--asset', asset);
-    expect({ code, out }).toEqual({ code: 2, out: '' });
-    expect(err).toContain(said);
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+    expect((await run`list add --create p ${CHECKED} --asset ETH --source vault`).code).toBe(0);
+    expect((await run`list add --create p ${CHECKED.toLowerCase()} --asset ETH`).code).toBe(0);
+    expect((await run`list add --create empty --asset ETH`).code).toBe(0);
   });
 
   it('a value of the file whose capitals are not its checksum: 2, and nothing is added', async () => {
     const { run, write } = place();
     write('policies/assets.yaml', assets);
     const file = write('more.txt', `${CHECKED}\n${CHECKED.replace('5aA', '5aa')}\n`);
-    const { code, err } = await run('list', 'add', '--create', 'p', '--file', file, '--asset', 'ETH');
+    const { code, err } = await run`list add --create p --file ${file} --asset ETH`;
     expect(code).toBe(2);
     expect(err).toContain(`${file}:2: "0x5aaeb6053F3E94C9b9A09f33669435E7Ef1BeAed" does not begin`);
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+    expect((await run`list show --json`).json()).toEqual([]);
     write('more.txt', `0x1\n${CHECKED}\n\nev\u200bil\n`);
-    const both = await run('list', 'add', '--create', 'p', 'a\u00a0b', '--file', file, '--asset', 'ETH');
+    const both = await run`list add --create p ${'a\u00a0b'} --file ${file} --asset ETH`;
     expect(both.err).toMatch(
       /"a⟨a no-break space \(U\+00A0\)⟩b".*\n.*more\.txt:1: "0x1" .*\n.*more\.txt:4: the value "ev⟨/,
     );
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+    expect((await run`list show --json`).json()).toEqual([]);
   });
 
   it.each([
@@ -277,46 +194,46 @@ describe('list add --asset', () => {
   ])('where the asset table %s: 2, with the cure', async (_, table, said) => {
     const { run, write } = place();
     if (table !== undefined) write('policies/assets.yaml', table);
-    const { code, err } = await run('list', 'add', '--create', 'p', CHECKED, '--asset', 'ETH');
+    const { code, err } = await run`list add --create p ${CHECKED} --asset ETH`;
     expect(code).toBe(2);
     expect(err).toContain(said);
-    expect((await run('list', 'show', '--json')).json()).toEqual([]);
+    expect((await run`list show --json`).json()).toEqual([]);
   });
 });
 
 describe('list remove', () => {
   it('takes off a value with two blanks in a row as well, which an earlier version may have kept', async () => {
     const { run } = place();
-    await run('list', 'add', '--create', 'memos', 'a b', '--source', 'vault');
-    expect((await run('list', 'remove', 'memos', 'a  b')).out).toContain('0 removed, 1 entry now');
+    await run`list add --create memos ${'a b'} --source vault`;
+    expect((await run`list remove memos ${'a  b'}`).out).toContain('0 removed, 1 entry now');
   });
 
   it('takes values off where the list is, and leaves an empty list', async () => {
     const { run } = place();
-    await run('list', 'add', '--create', 'blocked', '7', '8', '--source', 'shop');
-    const { code, out } = await run('list', 'remove', 'blocked', '7', '8', '9');
+    await run`list add --create blocked 7 8 --source shop`;
+    const { code, out } = await run`list remove blocked 7 8 9`;
     expect(code).toBe(0);
     expect(out).toBe('shop/blocked: 2 removed, 0 entries now (version 2)\n');
   });
 
   it('of a list that is nowhere: 1, and makes none', async () => {
     const { run } = place();
-    await run('list', 'add', '--create', 'blocked', '7', '--source', 'vault');
+    await run`list add --create blocked 7 --source vault`;
     for (const call of [
       ['blokced', '7'],
       ['blocked', '7', '--source', 'shop'],
     ]) {
-      const { code, err } = await run('list', 'remove', ...call);
+      const { code, err } = await run`list remove ${call}`;
       expect(code).toBe(1);
       expect(err).toContain('countersign list show');
     }
-    expect((await run('list', 'show', '--json')).json()).toMatchObject([{ source: 'vault', entries: 1 }]);
+    expect((await run`list show --json`).json()).toMatchObject([{ source: 'vault', entries: 1 }]);
   });
 
   it('of nothing: 2', async () => {
     const { run } = place();
-    await run('list', 'add', '--create', 'blocked', '7');
-    const { code, err } = await run('list', 'remove', 'blocked');
+    await run`list add --create blocked 7`;
+    const { code, err } = await run`list remove blocked`;
     expect(code).toBe(2);
     expect(err).toContain('Give values, or a --file');
   });
@@ -325,13 +242,13 @@ describe('list remove', () => {
 describe('list show', () => {
   it('names all lists with entries, version and time', async () => {
     const { run } = place();
-    await run('list', 'add', '--create', 'blocked', '7', '--source', 'shop');
-    await run('list', 'add', '--create', 'ours', TO, '5', '--source', 'vault');
-    expect((await run('list', 'show')).out).toBe(
+    await run`list add --create blocked 7 --source shop`;
+    await run`list add --create ours ${TO} 5 --source vault`;
+    expect((await run`list show`).out).toBe(
       'shop/blocked  1 entry    version 1  changed 2025-06-15T12:00:00.000Z\n' +
         'vault/ours    2 entries  version 1  changed 2025-06-15T12:00:00.000Z\n',
     );
-    expect((await run('list', 'show', '--source', 'vault', '--json')).json()).toEqual([
+    expect((await run`list show --source vault --json`).json()).toEqual([
       {
         source: 'vault',
         list: 'ours',
@@ -344,25 +261,19 @@ describe('list show', () => {
 
   it('prints a list as a file that can be added again', async () => {
     const { run, write } = place();
-    await run('list', 'add', '--create', 'blocked', '7', '8', '--source', 'shop');
-    const { out } = await run('list', 'show', 'blocked');
+    await run`list add --create blocked 7 8 --source shop`;
+    const { out } = await run`list show blocked`;
     const file = write('copy.txt', out);
-    await run('list', 'add', '--create', 'copy', '--file', file, '--source', 'vault');
-    expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: ['7', '8'] });
+    await run`list add --create copy --file ${file} --source vault`;
+    expect(valuesIn((await run`list show copy --json`).json())).toEqual({ vault: ['7', '8'] });
   });
 
   it('prints values that look like comments so that they can be added again as well', async () => {
     const { run, write } = place();
     const values = [`${R} XRP order #7`, '#7', '"quoted"', 'a#b'];
-    await run('list', 'add', '--create', 'memos', ...values, '--source', 'vault');
-    const { out } = await run('list', 'show', 'memos');
-    await run('list', 'add', '--create', 'copy', '--file', write('copy.txt', out), '--source', 'vault');
-    expect(valuesIn((await run('list', 'show', 'copy', '--json')).json())).toEqual({ vault: values.sort() });
-  });
-
-  it('of a list that is nowhere: 1', async () => {
-    const { code, json } = await place().run('list', 'show', 'blocked', '--json');
-    expect(code).toBe(1);
-    expect(json()).toMatchObject({ error: { code: 'NOT_FOUND' } });
+    await run`list add --create memos ${values} --source vault`;
+    const { out } = await run`list show memos`;
+    await run`list add --create copy --file ${write('copy.txt', out)} --source vault`;
+    expect(valuesIn((await run`list show copy --json`).json())).toEqual({ vault: values.sort() });
   });
 });

@@ -13,15 +13,15 @@ const SOURCES = [
 
 it('prints the document of the platform, without settings', async () => {
   const { run } = place({ settings: { sources: 'none' } });
-  const ran = await run('openapi', 'platform');
+  const ran = await run`openapi platform`;
   expect(ran).toMatchObject({ code: 0, err: '' });
   expect(JSON.parse(ran.out)).toEqual(documents.platform);
-  expect((await run('openapi', 'platform', '--json')).json()).toEqual(documents.platform);
+  expect((await run`openapi platform --json`).json()).toEqual(documents.platform);
 });
 
 it('prints the document of the service with the paths of the settings', async () => {
   const { run } = place({ settings: { sources: SOURCES } });
-  const ran = await run('openapi', 'service');
+  const ran = await run`openapi service`;
   expect(ran).toMatchObject({ code: 0, err: '' });
   const { paths } = JSON.parse(ran.out) as { paths: Record<string, Record<string, object>> };
   expect(Object.keys(paths)).toEqual(
@@ -36,7 +36,7 @@ it('prints the document of the service with the paths of the settings', async ()
 
 it('does not print the document of a service whose settings have a fault', async () => {
   const { run } = place({ settings: { sources: 'none' } });
-  const ran = await run('openapi', 'service');
+  const ran = await run`openapi service`;
   expect(ran).toMatchObject({ code: 2, out: '' });
   expect(ran.err).toContain('SETTINGS_INVALID');
 });

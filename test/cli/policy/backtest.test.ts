@@ -51,7 +51,7 @@ async function recorded(): Promise<Running> {
 describe('policy backtest', () => {
   it('says how many verdicts would change, and by which rules: 1', async () => {
     const { run } = await recorded();
-    const { code, out } = await run('policy', 'backtest');
+    const { code, out } = await run`policy backtest`;
     expect(code).toBe(1);
     expect(out).toMatch(
       /^3 recorded callbacks decided again under [0-9a-f]{12}, from 2025-06-15T09:00:00\.000Z to 2025-06-15T11:00:00\.000Z\.\n/,
@@ -64,11 +64,11 @@ describe('policy backtest', () => {
 
   it('with --show tells the callbacks one by one, with what was recorded', async () => {
     const { run } = await recorded();
-    const { out } = await run('policy', 'backtest', '--show', '20');
+    const { out } = await run`policy backtest --show 20`;
     expect(out).toContain(
       '2025-06-15T10:00:00.000Z  shop/2  payment:o-1  SUCCESS -> FAILURE\n  recorded   APPROVED: approved: all 2 rules that enforce pass\n  candidate  payments/amount-limit#1: the amount 700 is above the maximum 600 [amount 700, max 600]',
     );
-    const { json } = await run('policy', 'backtest', '--show', '20', '--json');
+    const { json } = await run`policy backtest --show 20 --json`;
     expect(json()).toMatchObject({
       callbacks: 3,
       toFailure: 1,
@@ -80,7 +80,7 @@ describe('policy backtest', () => {
   it('under the policies in force changes nothing: 0', async () => {
     const { run, write } = await recorded();
     write('policies/payments.yaml', POLICIES['payments.yaml']);
-    const { code, out } = await run('policy', 'backtest');
+    const { code, out } = await run`policy backtest`;
     expect(code).toBe(0);
     expect(out).toContain('unchanged           3\n');
     expect(out).not.toContain('By rule');
@@ -89,28 +89,28 @@ describe('policy backtest', () => {
   it('reports a period, and one source', async () => {
     const { run } = await recorded();
     // It is 12:00, so the last is an hour old.
-    expect((await run('policy', 'backtest', '--since', '90m', '--json')).json()).toMatchObject({
+    expect((await run`policy backtest --since 90m --json`).json()).toMatchObject({
       callbacks: 1,
       unchanged: 1,
     });
-    expect(
-      (await run('policy', 'backtest', '--until', '2025-06-15T10:00:00Z', '--json')).json(),
-    ).toMatchObject({ callbacks: 1 });
-    expect((await run('policy', 'backtest', '--source', 'shop', '--json')).json()).toMatchObject({
+    expect((await run`policy backtest --until 2025-06-15T10:00:00Z --json`).json()).toMatchObject({
+      callbacks: 1,
+    });
+    expect((await run`policy backtest --source shop --json`).json()).toMatchObject({
       callbacks: 3,
     });
-    expect(await run('policy', 'backtest', '--source', 'vault')).toMatchObject({ code: 1 });
+    expect(await run`policy backtest --source vault`).toMatchObject({ code: 1 });
   });
 
   it('takes a file instead of a store, with nothing but a directory', async () => {
     const { run, write, folder } = await recorded();
-    const { out } = await run('decisions', 'export');
+    const { out } = await run`decisions export`;
     const file = write('decisions.jsonl', out);
     const other = place();
     const call = ['policy', 'backtest', join(folder, 'policies'), '--from-file', file, '--json'] as const;
     const found = await other.run(...call);
     expect(found.code).toBe(1);
-    expect(found.json()).toEqual((await run('policy', 'backtest', '--json')).json());
+    expect(found.json()).toEqual((await run`policy backtest --json`).json());
     expect((await other.run(...call, '--source', 'vault')).json()).toMatchObject({ callbacks: 0 });
   });
 
@@ -126,27 +126,10 @@ describe('policy backtest', () => {
     expect(shown).toEqual([`[${'#'.repeat(30)}] 100%  500 callbacks`, '']);
   });
 
-  it('says that nothing is recorded: 1', async () => {
-    const { code, err } = await place().run('policy', 'backtest');
-    expect(code).toBe(1);
-    expect(err).toContain('the journal has no entries of shop, vault yet');
-  });
-
-  it.each([
-    ['a file that is not there', ['--from-file', '/nowhere.jsonl'], '/nowhere.jsonl'],
-    ['a source that there is not', ['--source', 'till'], 'has no source till'],
-    ['a number that is none', ['--show', 'many'], '--show many'],
-    ['a period that ends before it begins', ['--since', '1h', '--until', '2h'], 'Swap them'],
-  ])('%s: 2', async (_, more, said) => {
-    const { code, err } = await place().run('policy', 'backtest', ...more);
-    expect(code).toBe(2);
-    expect(err).toContain(said);
-  });
-
   it('refuses faulty candidates: 1', async () => {
     const { run, write } = place();
     write('policies/payments.yaml', 'policy: [');
-    expect(await run('policy', 'backtest')).toMatchObject({ code: 1 });
+    expect(await run`policy backtest`).toMatchObject({ code: 1 });
   });
 });
 
@@ -175,7 +158,7 @@ describe('a list that is older than what the journal still holds', () => {
 
   it('is known if it has not changed since', async () => {
     const { run } = await withOldList();
-    expect((await run('policy', 'backtest', '--json')).json()).toMatchObject({
+    expect((await run`policy backtest --json`).json()).toMatchObject({
       callbacks: 2,
       unchanged: 2,
       warnings: [],
@@ -193,7 +176,7 @@ describe('a list that is older than what the journal still holds', () => {
       message: '',
     });
     await service.pay({ appOrderId: 'o-3', userId: '7' });
-    const { out, code } = await run('policy', 'backtest');
+    const { out, code } = await run`policy backtest`;
     expect(code).toBe(0);
     expect(out).toContain('unchanged           3\n');
     expect(out).toContain('Note: the list shop/blocked-users is older than the record');

@@ -23,9 +23,9 @@ describeOnBothStores('what a push leaves behind in the store', (host) => {
     const put = (next: string): void => void write('policies/a.yaml', next);
     const push = async (next: string, ...options: readonly string[]) => {
       put(next);
-      return run('policy', 'push', '--skip-tests', ...options);
+      return run`policy push --skip-tests ${options}`;
     };
-    const revision = ((await run('policy', 'show', '--json')).json() as { revision: string }).revision;
+    const revision = ((await run`policy show --json`).json() as { revision: string }).revision;
     return { service, run, put, push, revision };
   };
 
@@ -41,21 +41,19 @@ describeOnBothStores('what a push leaves behind in the store', (host) => {
     expect(refused.code).toBe(2);
     expect(refused.err).toContain(said);
     expect(refused.err).toContain('1 lock-out');
-    const diff = await run('policy', 'diff');
+    const diff = await run`policy diff`;
     expect(diff.out).toContain(said);
     expect(diff.out).toContain('leaves behind its lock-outs, and begins a new count of refusals');
     expect(diff.out).not.toContain("up to ''");
-    const pushed = await run('policy', 'push', '--skip-tests', '--message', 'x', '--json');
+    const pushed = await run`policy push --skip-tests --message x --json`;
     expect(pushed.json()).toMatchObject({
       diff: { lockouts: { left: 1, back: 0 }, loosens: expect.arrayContaining(['1 lock-out']) as unknown },
     });
-    expect((await run('lockout', 'list')).out).toContain(
-      'no rule in force looks at it, so it refuses nothing',
-    );
+    expect((await run`lockout list`).out).toContain('no rule in force looks at it, so it refuses nothing');
     expect(await service.pay({ appOrderId: 'd', orderAmount: '1' })).toBe('SUCCESS');
-    const back = await run('policy', 'rollback', revision, '--message', 'back');
+    const back = await run`policy rollback ${revision} --message back`;
     expect(back.out).toContain('! 1 lock-out in the store will hold again (stricter)');
-    expect((await run('lockout', 'list')).out).not.toContain('no rule in force');
+    expect((await run`lockout list`).out).not.toContain('no rule in force');
     expect(await service.pay({ appOrderId: 'e', orderAmount: '1' })).toBe('FAILURE');
   });
 
@@ -64,7 +62,7 @@ describeOnBothStores('what a push leaves behind in the store', (host) => {
     for (const appOrderId of ['a', 'b']) await service.pay({ appOrderId, orderAmount: '101' });
     const pushed = await push(lockOut('payments').replace('after: 2', 'after: 3'), '--message', 'x');
     expect(pushed.out).not.toContain('lock-out in the store');
-    expect((await run('lockout', 'list')).out).not.toContain('no rule in force');
+    expect((await run`lockout list`).out).not.toContain('no rule in force');
   });
 
   it('a rollback to a count that the store still has says that it goes on', async () => {
@@ -73,7 +71,7 @@ describeOnBothStores('what a push leaves behind in the store', (host) => {
     const renamed = await push(counted(3000, 'others'), '--message', 'x');
     expect(renamed.out).toContain('begins a new count: up to 3000 more may pass in the first 24h');
     expect(renamed.out).toContain('leaves behind the values that it knew: each is new again');
-    const back = await run('policy', 'rollback', revision, '--message', 'back');
+    const back = await run`policy rollback ${revision} --message back`;
     expect(back.out).toContain(
       `goes on with the count of revision ${revision.slice(0, 12)}, in force until 20`,
     );

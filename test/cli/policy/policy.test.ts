@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
@@ -26,7 +25,7 @@ const LIMIT_TEST = `tests:
 /** A folder whose policies are in force. */
 async function pushed(): Promise<Place & { readonly revision: string }> {
   const at = place();
-  const { code, json } = await at.run('policy', 'push', '--message', 'first', '--json');
+  const { code, json } = await at.run`policy push --message first --json`;
   expect(code).toBe(0);
   return { ...at, revision: z.object({ revision: z.string() }).parse(json()).revision };
 }
@@ -36,7 +35,7 @@ const changed = (max: number): string => POLICIES['payments.yaml'].replace('max:
 describe('policy validate', () => {
   it('tells the revision, and how many policies and rules there are', async () => {
     const { run } = place();
-    const { code, out } = await run('policy', 'validate');
+    const { code, out } = await run`policy validate`;
     expect(code).toBe(0);
     expect(out).toMatch(/^3 policies, 6 rules, no faults\. Revision [0-9a-f]{64}\n$/);
   });
@@ -44,7 +43,7 @@ describe('policy validate', () => {
   it('tells every fault at once with line, column and cure: 1', async () => {
     const { run, write } = place();
     write('policies/payments.yaml', FAULTY);
-    const { code, out, err } = await run('policy', 'validate');
+    const { code, out, err } = await run`policy validate`;
     expect({ code, err }).toEqual({ code: 1, err: '' });
     expect(out).toContain('payments.yaml:4:26: rules[0].amount-limit.max: "1e4" is not valid; write');
     expect(out).toContain('payments.yaml:5:5: rules[1].amount-limt: there is no rule');
@@ -54,7 +53,7 @@ describe('policy validate', () => {
   it('with --json gives the faults as data', async () => {
     const { run, write } = place();
     write('policies/payments.yaml', FAULTY);
-    const { code, json } = await run('policy', 'validate', '--json');
+    const { code, json } = await run`policy validate --json`;
     expect(code).toBe(1);
     expect(json()).toMatchObject({
       valid: false,
@@ -64,7 +63,7 @@ describe('policy validate', () => {
       ],
     });
     write('policies/payments.yaml', POLICIES['payments.yaml']);
-    expect((await run('policy', 'validate', '--json')).json()).toMatchObject({
+    expect((await run`policy validate --json`).json()).toMatchObject({
       valid: true,
       policies: 3,
       rules: 6,
@@ -75,10 +74,10 @@ describe('policy validate', () => {
   it('checks the files of the tests as well', async () => {
     const { run, write } = place();
     write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    expect((await run('policy', 'validate')).out).toMatch(/^3 policies, 6 rules, 1 test, no faults\./);
+    expect((await run`policy validate`).out).toMatch(/^3 policies, 6 rules, 1 test, no faults\./);
     write('policies/payments.yaml', FAULTY);
     write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
-    const { code, out, json } = await run('policy', 'validate', '--json');
+    const { code, out, json } = await run`policy validate --json`;
     expect(code).toBe(1);
     expect(out).toContain('tests/payments.test.yaml:3:5');
     expect(json()).toMatchObject({
@@ -97,11 +96,11 @@ describe('policy validate', () => {
       'policies/lists.yaml',
       'policy: lists\ncallback: transfer\nwhen: { source: vault, symbol: ETH }\nrules:\n  - allow-list: { of: to, file: to.txt }\n',
     );
-    const unreadable = await run('policy', 'validate');
+    const unreadable = await run`policy validate`;
     expect(unreadable.code).toBe(1);
     expect(unreadable.out).toContain('to.txt:6:1: the line begins with a quotation mark');
     write('policies/to.txt', `${wrong}\n# fine\n${address}\n0x12\n`);
-    const { code, json } = await run('policy', 'validate', '--json');
+    const { code, json } = await run`policy validate --json`;
     expect(code).toBe(1);
     expect(json()).toMatchObject({
       faults: [
@@ -113,19 +112,19 @@ describe('policy validate', () => {
 
   it('names the lists that the store must have, which it does not look at', async () => {
     const { run, write } = place();
-    const before = await run('policy', 'validate', '--json');
+    const before = await run`policy validate --json`;
     expect(before.json()).toMatchObject({ valid: true, lists: [] });
-    expect((await run('policy', 'validate')).out).not.toContain('list');
+    expect((await run`policy validate`).out).not.toContain('list');
     const rule = (list: string): string => `  - deny-list: { of: userId, list: ${list} }\n`;
     const head = 'policy: lists\ncallback: payment\nwhen: { source: shop }\nrules:\n';
     write('policies/lists.yaml', head + rule('blocked'));
-    expect((await run('policy', 'validate')).out).toMatch(
+    expect((await run`policy validate`).out).toMatch(
       /Revision [0-9a-f]{64}\nThe store must have the list at the push: blocked\. `countersign policy push --dry-run`/,
     );
     write('policies/lists.yaml', head + rule('blocked') + rule('vips') + rule('blocked'));
-    const both = await run('policy', 'validate', '--json');
+    const both = await run`policy validate --json`;
     expect(both.json()).toMatchObject({ lists: ['blocked', 'vips'] });
-    expect((await run('policy', 'push', '--dry-run')).err).toContain('shop has no list vips');
+    expect((await run`policy push --dry-run`).err).toContain('shop has no list vips');
   });
 
   it('needs no settings where a directory is given', async () => {
@@ -148,7 +147,7 @@ describe('policy validate', () => {
       'policy: lists\ncallback: payment\nrules:\n  - deny-list: { of: userId, file: users.txt }\n',
     );
     write('policies/users.txt', '1\n2\n');
-    const fine = await run('policy', 'validate', join(folder, 'policies/lists.yaml'));
+    const fine = await run`policy validate ${join(folder, 'policies/lists.yaml')}`;
     expect(fine).toMatchObject({ code: 0, err: '' });
     expect(fine.out).toContain('1 policy, 1 rule, no faults');
     const both = await run(
@@ -168,30 +167,15 @@ describe('policy validate', () => {
     );
     write('policies/assets.yaml', 'assets:\n  BTC: { chain: bitcoin, decimals: 8 }\n');
     const path = join(folder, 'policies/batches.yaml');
-    expect(await run('policy', 'validate', path)).toMatchObject({ code: 0, err: '' });
+    expect(await run`policy validate ${path}`).toMatchObject({ code: 0, err: '' });
     write('policies/assets.yaml', 'assets:\n  BTC: { chain: bitcoin, decimals: x }\n');
-    expect((await run('policy', 'validate', path)).out).toContain('assets.yaml:2:');
-  });
-
-  it.each([
-    ['what is not there', (folder: string) => [join(folder, 'nothing')], "can't read"],
-    ['two directories', (folder: string) => [folder, join(folder, 'policies')], 'Give one directory'],
-    [
-      'files of two directories',
-      (folder: string) => [join(folder, 'settings.yaml'), join(folder, 'policies/web3.yaml')],
-      'Give one directory, or files of one directory',
-    ],
-  ])('%s: 2', async (_, paths, said) => {
-    const { folder, run } = place();
-    const { code, err } = await run('policy', 'validate', ...paths(folder));
-    expect(code).toBe(2);
-    expect(err).toContain(said);
+    expect((await run`policy validate ${path}`).out).toContain('assets.yaml:2:');
   });
 
   it('a directory without policies: 1', async () => {
     const { run, write, folder } = place();
     write('empty/readme.txt', '');
-    const { code, out } = await run('policy', 'validate', join(folder, 'empty'));
+    const { code, out } = await run`policy validate ${join(folder, 'empty')}`;
     expect(code).toBe(1);
     expect(out).toContain('there is no policy file');
   });
@@ -201,12 +185,12 @@ describe('policy push', () => {
   it('says what was in force and what is now, and who did it', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    const { code, out } = await run('policy', 'push', '--message', 'limit raised', '--by', 'grace');
+    const { code, out } = await run`policy push --message ${'limit raised'} --by grace`;
     expect(code).toBe(0);
     expect(out).toMatch(
       new RegExp(`\nIn force: ${revision.slice(0, 12)} → [0-9a-f]{12}, 3 policies, 6 rules\\.\n$`),
     );
-    const history = (await run('policy', 'history', '--json')).json();
+    const history = (await run`policy history --json`).json();
     expect(history).toMatchObject([
       { by: 'grace', message: 'limit raised', inForce: true },
       { by: 'ada', message: 'first', inForce: false, revision },
@@ -215,38 +199,31 @@ describe('policy push', () => {
 
   it('of what is in force already says so, and pushes nothing', async () => {
     const { run } = await pushed();
-    const { code, out } = await run('policy', 'push', '--message', 'again');
+    const { code, out } = await run`policy push --message again`;
     expect(code).toBe(0);
     expect(out).toContain('is already in force');
-    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+    expect((await run`policy history --json`).json()).toHaveLength(1);
   });
 
   it('with --expect of another revision than that in force is a conflict: 1, and nothing changes', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
     for (const expected of ['0000000000aa', 'none']) {
-      const { code, err } = await run('policy', 'push', '--message', 'x', '--expect', expected);
+      const { code, err } = await run`policy push --message x --expect ${expected}`;
       expect(code).toBe(1);
       expect(err).toContain('POLICY_CONFLICT');
       expect(err).toContain(revision.slice(0, 12));
     }
-    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
+    expect((await run`policy history --json`).json()).toHaveLength(1);
   });
 
   it('with --expect of what is in force, or its beginning, goes through', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    const { code } = await run(
-      'policy',
-      'push',
-      '--message',
-      'x',
-      '--expect',
-      revision.slice(0, 8).toUpperCase(),
-    );
+    const { code } = await run`policy push --message x --expect ${revision.slice(0, 8).toUpperCase()}`;
     expect(code).toBe(0);
     const first = place();
-    expect(await first.run('policy', 'push', '--message', 'x', '--expect', 'none')).toMatchObject({
+    expect(await first.run`policy push --message x --expect none`).toMatchObject({
       code: 0,
     });
   });
@@ -254,29 +231,21 @@ describe('policy push', () => {
   it('refuses faulty files with every fault: 1, and leaves what is in force', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', FAULTY);
-    const { code, err } = await run('policy', 'push', '--message', 'x');
+    const { code, err } = await run`policy push --message x`;
     expect(code).toBe(1);
     expect(err).toContain('payments.yaml:4:26');
     expect(err).toContain('payments.yaml:5:5');
-    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
-  });
-
-  it('refuses an empty message: 2, before it looks at anything', async () => {
-    const { run, folder } = place({}, { begun: false });
-    const { code, err } = await run('policy', 'push', '--message', '  ');
-    expect(code).toBe(2);
-    expect(err).toContain('--message is missing or empty');
-    expect(existsSync(join(folder, 'store.db'))).toBe(false);
+    expect((await run`policy show --json`).json()).toMatchObject({ revision });
   });
 
   it('shows what it changes, and says that there are no tests', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    const { out } = await run('policy', 'push', '--message', 'limit raised');
+    const { out } = await run`policy push --message ${'limit raised'}`;
     expect(out).toContain('~ policy payments\n    ~ amount-limit#1 max 1000 -> 2000 (looser)\n');
     expect(out).toContain('There are no tests.\n');
     write('policies/payments.yaml', changed(500));
-    const { json } = await run('policy', 'push', '--message', 'lowered', '--json');
+    const { json } = await run`policy push --message lowered --json`;
     expect(json()).toMatchObject({
       pushed: true,
       tests: { passed: 0 },
@@ -289,17 +258,17 @@ describe('policy push', () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
     write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    const { code, out } = await run('policy', 'push', '--message', 'limit raised');
+    const { code, out } = await run`policy push --message ${'limit raised'}`;
     expect(code).toBe(1);
     expect(out).toContain('FAILED  tests/payments.test.yaml:2  a payment of 1500 is refused');
     expect(out).toContain('Nothing was pushed');
-    expect((await run('policy', 'push', '--message', 'x', '--json')).json()).toMatchObject({
+    expect((await run`policy push --message x --json`).json()).toMatchObject({
       pushed: false,
       tests: { failed: 1 },
     });
-    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    expect((await run`policy show --json`).json()).toMatchObject({ revision });
     write('policies/payments.yaml', changed(900));
-    const passed = await run('policy', 'push', '--message', 'lowered');
+    const passed = await run`policy push --message lowered`;
     expect(passed).toMatchObject({ code: 0 });
     expect(passed.out).toContain('1 test passed.');
   });
@@ -308,20 +277,20 @@ describe('policy push', () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(900));
     write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
-    const { code, err } = await run('policy', 'push', '--message', 'x');
+    const { code, err } = await run`policy push --message x`;
     expect(code).toBe(1);
     expect(err).toContain('tests/payments.test.yaml:3:5');
-    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    expect((await run`policy show --json`).json()).toMatchObject({ revision });
   });
 
   it('with --skip-tests pushes what fails, and the history says so', async () => {
     const { run, write } = await pushed();
     write('policies/payments.yaml', changed(2000));
     write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    const { code, out } = await run('policy', 'push', '--message', 'urgent', '--skip-tests');
+    const { code, out } = await run`policy push --message urgent --skip-tests`;
     expect(code).toBe(0);
     expect(out).toContain('The tests were skipped.');
-    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+    expect((await run`policy history --json`).json()).toMatchObject([
       { message: 'urgent (tests skipped)', inForce: true },
       { message: 'first' },
     ]);
@@ -334,14 +303,14 @@ describe('policy push', () => {
         'b.yaml': `policy: b\ncallback: payment\nrules:\n  - deny-list: { of: userId, list: blokked }\n  - ask: { service: rsk }\n`,
       },
     });
-    await run('list', 'add', '--create', 'blocked', '1', '--source', 'shop');
-    const dry = await run('policy', 'push', '--dry-run');
+    await run`list add --create blocked 1 --source shop`;
+    const dry = await run`policy push --dry-run`;
     expect(dry.code).toBe(0);
     expect(dry.err).toContain('a is for callbacks of shp, which is not a source of the settings');
     expect(dry.err).toContain('shop has no list blokked');
     expect(dry.err).toContain('did you mean blocked?');
     expect(dry.err).toContain('b calls the service rsk');
-    const done = await run('policy', 'push', '--message', 'x');
+    const done = await run`policy push --message x`;
     expect(done.code).toBe(0);
     expect(done.err.replace(/No service runs .*\n$/, '')).toBe(dry.err);
   });
@@ -349,25 +318,25 @@ describe('policy push', () => {
   it('with --dry-run does everything but the push', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    const { code, out } = await run('policy', 'push', '--dry-run');
+    const { code, out } = await run`policy push --dry-run`;
     expect(code).toBe(0);
     expect(out).toContain('max 1000 -> 2000 (looser)');
     expect(out).toContain('Nothing was pushed.');
-    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    expect((await run`policy show --json`).json()).toMatchObject({ revision });
     write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    expect(await run('policy', 'push', '--message', 'x', '--dry-run')).toMatchObject({ code: 1 });
+    expect(await run`policy push --message x --dry-run`).toMatchObject({ code: 1 });
   });
 
   it('with --dry-run and --expect of another revision is the conflict that the push would be', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
     for (const expected of ['0000000000aa', 'none']) {
-      const { code, out, err } = await run('policy', 'push', '--dry-run', '--expect', expected);
+      const { code, out, err } = await run`policy push --dry-run --expect ${expected}`;
       expect({ code, out }).toEqual({ code: 1, out: '' });
       expect(err).toContain('POLICY_CONFLICT');
-      expect(await run('policy', 'push', '--message', 'x', '--expect', expected)).toMatchObject({ err });
+      expect(await run`policy push --message x --expect ${expected}`).toMatchObject({ err });
     }
-    expect(await run('policy', 'push', '--dry-run', '--expect', revision.slice(0, 8))).toMatchObject({
+    expect(await run`policy push --dry-run --expect ${revision.slice(0, 8)}`).toMatchObject({
       code: 0,
     });
   });
@@ -385,31 +354,31 @@ describe('policy push', () => {
     async (_, text, name) => {
       const { run, write, revision } = await pushed();
       write('policies/payments.yaml', text);
-      const { code, out, err } = await run('policy', 'push');
+      const { code, out, err } = await run`policy push`;
       expect({ code, out }).toEqual({ code: 2, out: '' });
       expect(err).toContain('~ policy payments\n');
       expect(err).toContain(
         `USAGE: the push may loosen ${name}. Give the reason with --message, or push without one with --yes\n`,
       );
-      const { json } = await run('policy', 'push', '--json');
+      const { json } = await run`policy push --json`;
       expect(json()).toMatchObject({ error: { code: 'USAGE', data: { loosens: [name] } } });
-      expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+      expect((await run`policy show --json`).json()).toMatchObject({ revision });
     },
   );
 
   it('without a reason of the first policies: 2, since they approve what was refused', async () => {
     const { run } = place();
-    const { code, err } = await run('policy', 'push');
+    const { code, err } = await run`policy push`;
     expect(code).toBe(2);
     expect(err).toContain('the push may loosen policy payments, policy transfers, policy web3. Give');
-    expect((await run('policy', 'history', '--json')).json()).toEqual([]);
+    expect((await run`policy history --json`).json()).toEqual([]);
   });
 
   it('with --yes goes through without a reason, and the history says so', async () => {
     const { run, write } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    expect(await run('policy', 'push', '--yes')).toMatchObject({ code: 0 });
-    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+    expect(await run`policy push --yes`).toMatchObject({ code: 0 });
+    expect((await run`policy history --json`).json()).toMatchObject([
       { message: 'no reason given', inForce: true },
       { message: 'first' },
     ]);
@@ -418,11 +387,11 @@ describe('policy push', () => {
   it('of a change that is proven to be stricter needs no reason', async () => {
     const { run, write } = await pushed();
     write('policies/payments.yaml', changed(500));
-    const { code, out, err } = await run('policy', 'push');
+    const { code, out, err } = await run`policy push`;
     expect(code).toBe(0);
     expect(err).toEqual(NOBODY_NOTED);
     expect(out).toContain('max 1000 -> 500 (stricter)\n');
-    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+    expect((await run`policy history --json`).json()).toMatchObject([
       { message: 'no reason given', inForce: true },
       { message: 'first' },
     ]);
@@ -441,7 +410,7 @@ describe('policy push', () => {
     write('policies/payments.yaml', changed(2000));
     expect(await answering(false)('policy', 'push')).toMatchObject({ code: 1, out: 'Nothing was pushed.\n' });
     expect(await answering(true)('policy', 'push', '--json')).toMatchObject({ code: 2 });
-    expect((await run('policy', 'show', '--json')).json()).toMatchObject({ revision });
+    expect((await run`policy show --json`).json()).toMatchObject({ revision });
     expect(asked).toEqual(['The push may loosen payments/amount-limit#1. Push?']);
     const { code, err } = await answering(true)('policy', 'push');
     expect(code).toBe(0);
@@ -459,10 +428,10 @@ describe('policy push', () => {
     const store = await openEmbeddedStore({ path: join(folder, 'store.db') });
     await store.push({ revision: 'ab'.repeat(32), document: 'torn', expected: '', by: 'x', message: 'y' });
     await store.close();
-    const without = await run('policy', 'push');
+    const without = await run`policy push`;
     expect(without.code).toBe(2);
     expect(without.err).toContain('may loosen the policies, since the difference is not known');
-    const { code, out } = await run('policy', 'push', '--message', 'mended');
+    const { code, out } = await run`policy push --message mended`;
     expect(code).toBe(0);
     expect(out).toContain('The difference is not known');
   });
@@ -470,19 +439,19 @@ describe('policy push', () => {
   it('goes through although what the policies need can’t be looked at, and says so', async () => {
     const values = 'policy: a\ncallback: payment\nrules:\n  - value-limit: { max: 1, maxAge: 10m }\n';
     const { run, folder } = place({ policies: { 'a.yaml': values } });
-    await run('prices', 'set', 'BTC', '1');
+    await run`prices set BTC 1`;
     const database = new DatabaseSync(join(folder, 'store.db'));
     database.exec("UPDATE price SET price = 'torn'");
     database.close();
-    const { code, err } = await run('policy', 'push', '--message', 'mended');
+    const { code, err } = await run`policy push --message mended`;
     expect(code).toBe(0);
     expect(err).toContain('Warning: the column price of the store does not hold an amount');
   });
 
   it('says so if all is frozen', async () => {
     const { run } = place();
-    await run('freeze', 'keys may have leaked');
-    const { code, err } = await run('policy', 'push', '--message', 'x');
+    await run`freeze ${'keys may have leaked'}`;
+    const { code, err } = await run`policy push --message x`;
     expect(code).toBe(0);
     expect(err).toMatch(/countersign unfreeze`[^]*f1 by ada: keys may have leaked/);
   });
@@ -491,51 +460,34 @@ describe('policy push', () => {
 describe('policy show', () => {
   it('shows policies that could be written so: they have the same revision', async () => {
     const { run, write, folder, revision } = await pushed();
-    const { code, out } = await run('policy', 'show');
+    const { code, out } = await run`policy show`;
     expect(code).toBe(0);
     expect(out).toContain(`# revision ${revision}, in force\n`);
     expect(out).toContain('by ada: first\n');
     write('shown/all.yaml', out);
-    const again = await run('policy', 'validate', join(folder, 'shown'), '--json');
+    const again = await run`policy validate ${join(folder, 'shown')} --json`;
     expect(again.json()).toMatchObject({ valid: true, revision, policies: 3, rules: 6 });
   });
 
   it('shows an old revision by the beginning of its name, and who put it in force', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    await run('policy', 'push', '--message', 'second', '--by', 'grace');
-    const old = (await run('policy', 'show', revision.slice(0, 6), '--json')).json();
+    await run`policy push --message second --by grace`;
+    const old = (await run`policy show ${revision.slice(0, 6)} --json`).json();
     expect(old).toMatchObject({ revision, inForce: false, by: 'ada', message: 'first', frozen: [] });
-    const text = await run('policy', 'show', revision.slice(0, 6));
+    const text = await run`policy show ${revision.slice(0, 6)}`;
     expect(text.out).toContain(`# revision ${revision}\n`);
     expect(text.out).toContain('max: 1000\n');
-    expect((await run('policy', 'show')).out).toContain('max: 2000\n');
+    expect((await run`policy show`).out).toContain('max: 2000\n');
   });
 
   it('says that all is frozen, by whom and why, in a line that nobody can break', async () => {
     const { run } = await pushed();
-    await run('freeze', 'keys\nleaked\u001b[2J', '--by', 'grace');
-    const { out } = await run('policy', 'show');
+    await run`freeze ${'keys\nleaked\u001b[2J'} --by grace`;
+    const { out } = await run`policy show`;
     expect(out).toContain(
       '# FROZEN since 2025-06-15T12:00:00.000Z as f2 by grace: keys\\u{a}leaked\\u{1b}[2J\n',
     );
-  });
-
-  it('nothing in force: 1, and says how to change that', async () => {
-    const { code, out, err } = await place().run('policy', 'show');
-    expect({ code, out }).toEqual({ code: 1, out: '' });
-    expect(err).toContain('countersign policy push');
-  });
-
-  it.each([
-    ['abcdef0123', 'was never pushed'],
-    ['latest', 'is not 4 to 64 hexadecimal digits'],
-  ])('%s is no revision: 2, and says where they are listed', async (revision, said) => {
-    const { run } = await pushed();
-    const { code, err } = await run('policy', 'show', revision);
-    expect(code).toBe(2);
-    expect(err).toContain(said);
-    expect(err).toContain('countersign policy history');
   });
 });
 
@@ -543,25 +495,19 @@ describe('policy history', () => {
   it('is newest first, marks what is in force, and can be limited', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    await run('policy', 'push', '--message', 'second');
-    const { code, out } = await run('policy', 'history');
+    await run`policy push --message second`;
+    const { code, out } = await run`policy history`;
     expect(code).toBe(0);
     const [newest = '', oldest = ''] = out.split('\n');
     expect(newest).toMatch(/^\*  2  [0-9a-f]{12}  2025-06-15T12:00:00\.000Z  ada  second$/);
     expect(oldest).toBe(`   1  ${revision.slice(0, 12)}  2025-06-15T12:00:00.000Z  ada  first`);
-    expect((await run('policy', 'history', '--limit', '1', '--json')).json()).toHaveLength(1);
+    expect((await run`policy history --limit 1 --json`).json()).toHaveLength(1);
   });
 
   it('of nothing says how to begin', async () => {
-    const { code, out } = await place().run('policy', 'history');
+    const { code, out } = await place().run`policy history`;
     expect(code).toBe(0);
     expect(out).toContain('countersign policy push');
-  });
-
-  it.each(['0', '1001', 'ten', '-1', '1.5'])('--limit %s: 2', async (limit) => {
-    const { code, err } = await place().run('policy', 'history', `--limit=${limit}`);
-    expect(code).toBe(2);
-    expect(err).toContain('Give a whole number from 1 to 1000');
   });
 });
 
@@ -569,15 +515,15 @@ describe('policy rollback', () => {
   it('puts an old revision in force again, as a push of its own', async () => {
     const { run, write, revision } = await pushed();
     write('policies/payments.yaml', changed(2000));
-    await run('policy', 'push', '--message', 'second');
-    const { code, out } = await run('policy', 'rollback', revision.slice(0, 5), '--message', 'too high');
+    await run`policy push --message second`;
+    const { code, out } = await run`policy rollback ${revision.slice(0, 5)} --message ${'too high'}`;
     expect(code).toBe(0);
     const change = '~ policy payments\n    ~ amount-limit#1 max 2000 -> 1000 (stricter)\n';
     expect(out.startsWith(change)).toBe(true);
     expect(out.slice(change.length)).toMatch(
       new RegExp(`^In force: [0-9a-f]{12} → ${revision.slice(0, 12)}\\.\n$`),
     );
-    expect((await run('policy', 'history', '--json')).json()).toMatchObject([
+    expect((await run`policy history --json`).json()).toMatchObject([
       { sequence: 3, revision, message: 'too high', inForce: true },
       { sequence: 2, inForce: false },
       { sequence: 1, revision, inForce: false },
@@ -586,16 +532,9 @@ describe('policy rollback', () => {
 
   it('to what is in force: 2, and nothing is pushed', async () => {
     const { run, revision } = await pushed();
-    const { code, err } = await run('policy', 'rollback', revision, '--message', 'x');
+    const { code, err } = await run`policy rollback ${revision} --message x`;
     expect(code).toBe(2);
     expect(err).toContain('is in force already; name an older one');
-    expect((await run('policy', 'history', '--json')).json()).toHaveLength(1);
-  });
-
-  it('to an unknown revision: 2', async () => {
-    const { run } = await pushed();
-    const { code, json } = await run('policy', 'rollback', 'abcd', '--message', 'x', '--json');
-    expect(code).toBe(2);
-    expect(json()).toMatchObject({ error: { code: 'REVISION_UNKNOWN' } });
+    expect((await run`policy history --json`).json()).toHaveLength(1);
   });
 });

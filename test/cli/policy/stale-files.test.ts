@@ -43,36 +43,36 @@ describeOnBothStores('policy files that come from an earlier revision', (host) =
     expect(doctor.out).toMatch(/is in force, 1 policy, 1 rule, pushed 20\S+ by console:bob: tighter/);
     expect(doctor.out).toContain('the policy files have policy payments as an earlier revision had it');
     expect(doctor.out).not.toContain('puts them in force');
-    const refused = await run('policy', 'push', '--message', 'mine');
+    const refused = await run`policy push --message mine`;
     expect(refused.code).toBe(1);
     expect(refused.err).toContain('by console:bob: tighter. This push would undo it.');
     expect(refused.err).toContain(`give --expect ${newer.slice(0, 12)}`);
     expect(await inForce()).toBe(newer);
     // A change beside it does not hide what would be undone.
     write('policies/b.yaml', limit(10).replace('policy: payments', 'policy: others'));
-    expect((await run('policy', 'push', '--message', 'mine')).code).toBe(1);
-    const pushed = await run('policy', 'push', '--message', 'mine', '--expect', newer.slice(0, 12));
+    expect((await run`policy push --message mine`).code).toBe(1);
+    const pushed = await run`policy push --message mine --expect ${newer.slice(0, 12)}`;
     expect(pushed.code).toBe(0);
   });
 
   it('are known by what was pushed from their folder, however they were edited since', async () => {
     const { run, write, inForce, pushElsewhere } = await running();
     write('policies/a.yaml', limit(900));
-    expect((await run('policy', 'push', '--message', 'one')).code).toBe(0);
+    expect((await run`policy push --message one`).code).toBe(0);
     const base = await inForce();
     await pushElsewhere(limit(500));
     write('policies/a.yaml', limit(800));
-    const refused = await run('policy', 'push', '--message', 'two');
+    const refused = await run`policy push --message two`;
     expect(refused.code).toBe(1);
     expect(refused.err).toContain(`the policy files come from revision ${base.slice(0, 12)}`);
-    expect((await run('policy', 'push', '--message', 'two', '--dry-run')).code).toBe(1);
+    expect((await run`policy push --message two --dry-run`).code).toBe(1);
   });
 
   it('and those that go on from what is in force are pushed, back and forth', async () => {
     const { run, write } = await running();
     for (const max of [900, 1000, 900]) {
       write('policies/a.yaml', limit(max));
-      expect((await run('policy', 'push', '--message', 'again')).code).toBe(0);
+      expect((await run`policy push --message again`).code).toBe(0);
     }
   });
 
@@ -81,17 +81,17 @@ describeOnBothStores('policy files that come from an earlier revision', (host) =
     const first = await inForce();
     await pushElsewhere(limit(500));
     const folder = join(service.folder, 'checked-out');
-    const out = await run('policy', 'checkout', folder);
+    const out = await run`policy checkout ${folder}`;
     expect(out).toMatchObject({ code: 0 });
     expect(readFileSync(join(folder, 'a.yaml'), 'utf8')).toBe(limit(500));
     expect(existsSync(join(folder, 'tests'))).toBe(false);
-    expect(await run('policy', 'checkout', folder)).toMatchObject({
+    expect(await run`policy checkout ${folder}`).toMatchObject({
       code: 2,
       err: expect.stringContaining('is not empty') as string,
     });
     write('checked-out/a.yaml', limit(400));
-    expect((await run('policy', 'push', folder, '--message', 'from there')).code).toBe(0);
-    const earlier = await run('policy', 'checkout', folder, first.slice(0, 8), '--force', '--json');
+    expect((await run`policy push ${folder} --message ${'from there'}`).code).toBe(0);
+    const earlier = await run`policy checkout ${folder} ${first.slice(0, 8)} --force --json`;
     expect(earlier.json()).toMatchObject({ revision: first, asWritten: true, same: true });
     expect(readFileSync(join(folder, 'tests/a.test.yaml'), 'utf8')).toBe(TEST);
     rmSync(folder, { recursive: true });

@@ -20,7 +20,7 @@ function withTests(files: Readonly<Record<string, string>>): Place {
 
 describe('policy test', () => {
   it('says how many tests passed, and which rules they did not cover', async () => {
-    const { code, out } = await withTests({ 'a.test.yaml': PASSING }).run('policy', 'test');
+    const { code, out } = await withTests({ 'a.test.yaml': PASSING }).run`policy test`;
     expect(code).toBe(0);
     expect(out).toMatch(/^1 test passed\.\nNot covered by these tests:\n/);
     expect(out).toContain('  never refused  payments/window-limit#2\n');
@@ -52,7 +52,7 @@ describe('policy test', () => {
       'policy: payments\ncallback: payment\nrules:\n' +
         '  - { amount-limit: { max: 15 }, mode: observe }\n  - velocity-limit: { window: 1h, max: 9 }\n',
     );
-    const { out } = await at.run('policy', 'test');
+    const { out } = await at.run`policy test`;
     expect(out).toMatch(/^ {6}not checked +payments\/velocity-limit#2 /m);
     expect(out).toMatch(
       /^ {6}would refuse +payments\/amount-limit#1 +the amount 20 is above the maximum 15 \[/m,
@@ -61,7 +61,7 @@ describe('policy test', () => {
   });
 
   it('with --json gives all of it as data', async () => {
-    const { code, json } = await withTests({ 'b.test.yaml': FAILING }).run('policy', 'test', '--json');
+    const { code, json } = await withTests({ 'b.test.yaml': FAILING }).run`policy test --json`;
     expect(code).toBe(1);
     expect(json()).toMatchObject({
       passed: 0,
@@ -88,45 +88,45 @@ describe('policy test', () => {
 
   it('with --only runs those whose name or file has the text', async () => {
     const { run } = withTests({ 'a.test.yaml': PASSING, 'b.test.yaml': FAILING });
-    expect(await run('policy', 'test', '--only', 'is 1000')).toMatchObject({
+    expect(await run`policy test --only ${'is 1000'}`).toMatchObject({
       code: 0,
       out: '1 test passed.\n',
     });
-    expect(await run('policy', 'test', '--only', 'a.test')).toMatchObject({ code: 0 });
-    expect(await run('policy', 'test', '--only', 'is 2000')).toMatchObject({ code: 1 });
+    expect(await run`policy test --only a.test`).toMatchObject({ code: 0 });
+    expect(await run`policy test --only ${'is 2000'}`).toMatchObject({ code: 1 });
   });
 
   it('of nothing is no pass: 1', async () => {
-    const none = await place().run('policy', 'test');
+    const none = await place().run`policy test`;
     expect(none.code).toBe(1);
     expect(none.out).toContain('There are no tests in');
-    const stray = await withTests({ 'a.test.yaml': PASSING }).run('policy', 'test', '--only', 'refund');
+    const stray = await withTests({ 'a.test.yaml': PASSING }).run`policy test --only refund`;
     expect(stray.code).toBe(1);
     expect(stray.out).toContain('No test of');
   });
 
   it('with --require-coverage passes only if every rule that enforces passed and refused', async () => {
     const { run, folder, write } = withTests({ 'a.test.yaml': PASSING });
-    expect(await run('policy', 'test', '--require-coverage')).toMatchObject({ code: 1 });
+    expect(await run`policy test --require-coverage`).toMatchObject({ code: 1 });
     const small =
       'policy: payments\ncallback: payment\nwhen: { source: shop }\nrules:\n  - amount-limit: { max: 1000 }\n';
     write('small/payments.yaml', small);
     write('small/tests/a.test.yaml', PASSING);
-    const whole = await run('policy', 'test', join(folder, 'small'), '--require-coverage');
+    const whole = await run`policy test ${join(folder, 'small')} --require-coverage`;
     expect(whole).toMatchObject({
       code: 0,
       out: '1 test passed.\nEvery enforced rule passed and refused at least once.\n',
     });
-    expect(await run('policy', 'test', '--require-coverage', '--only', 'x')).toMatchObject({ code: 2 });
+    expect(await run`policy test --require-coverage --only x`).toMatchObject({ code: 2 });
   });
 
   it('refuses faulty tests and faulty policies: 1', async () => {
     const { run, write } = withTests({ 'a.test.yaml': PASSING.replace('SUCCESS', 'YES') });
-    const tests = await run('policy', 'test');
+    const tests = await run`policy test`;
     expect(tests.code).toBe(1);
     expect(tests.err).toContain('tests/a.test.yaml:7:17: tests[0].callbacks[0].expect: "YES" is not valid');
     write('policies/payments.yaml', 'policy: [');
-    expect(await run('policy', 'test')).toMatchObject({ code: 1 });
+    expect(await run`policy test`).toMatchObject({ code: 1 });
   });
 
   it('needs no settings where a directory is given', async () => {

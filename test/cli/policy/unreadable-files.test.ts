@@ -19,7 +19,7 @@ function placeWith(files: Files): Place {
   return at;
 }
 
-const validate = (files: Files): Promise<Ran> => placeWith(files).run('policy', 'validate');
+const validate = (files: Files): Promise<Ran> => placeWith(files).run`policy validate`;
 
 const LEVELS = 1000;
 const FLOW = `${'{ a: '.repeat(LEVELS)}1${' }'.repeat(LEVELS)}`;
@@ -166,10 +166,10 @@ describe('policy validate names the fault, its file, line and cure', () => {
 it('policy validate warns, and the files are valid', async () => {
   const at = placeWith({ 'one.yaml': policy('amount-limit: { max: 1.000 }') });
   const warning = 'one.yaml:4:26: rules[0].amount-limit.max: 1.000 has a point and three digits';
-  const { code, err } = await at.run('policy', 'validate');
+  const { code, err } = await at.run`policy validate`;
   expect(code).toBe(0);
   expect(err).toContain(`warning: ${warning}`);
-  expect((await at.run('policy', 'validate', '--json')).json()).toMatchObject({
+  expect((await at.run`policy validate --json`).json()).toMatchObject({
     valid: true,
     warnings: [expect.stringContaining(warning)],
   });
@@ -179,7 +179,7 @@ describe('the settings', () => {
   const settings = (more: string | Uint8Array): Promise<Ran> => {
     const { folder, run } = place();
     writeFileSync(join(folder, 'settings.yaml'), more, { flag: 'a' });
-    return run('policy', 'validate');
+    return run`policy validate`;
   };
 
   it.each([
@@ -217,16 +217,7 @@ describe('the settings', () => {
 it('list add --file of a file that is not UTF-8: 2, with line and cure', async () => {
   const { folder, run } = place();
   writeFileSync(join(folder, 'l.txt'), latin1('1\nf\u00fcr\n'));
-  const { code, err } = await run(
-    'list',
-    'add',
-    '--create',
-    'blocked',
-    '--source',
-    'shop',
-    '--file',
-    join(folder, 'l.txt'),
-  );
+  const { code, err } = await run`list add --create blocked --source shop --file ${join(folder, 'l.txt')}`;
   expect(code).toBe(2);
   expect(err).toContain(`${join(folder, 'l.txt')}:2:2: the byte 0xfc is not UTF-8; ${UTF8_CURE}`);
 });

@@ -16,12 +16,12 @@ const policy = (when: string, ...rules: readonly string[]): string =>
 async function faultsOf(yaml: string, assets: string | undefined = ASSETS): Promise<readonly string[]> {
   const policies = { 'a.yaml': yaml, ...(assets === '' ? {} : { 'assets.yaml': assets }) };
   const { run } = place({ policies });
-  const { out, code } = await run('policy', 'validate');
+  const { out, code } = await run`policy validate`;
   expect([code, /one fault|faults:/.test(out)]).toEqual(code === 0 ? [0, false] : [1, true]);
   if (code === 0) return [];
   const lines = out.split('\n').filter((line) => line.startsWith('  '));
   // What is not valid is not pushed either.
-  expect((await run('policy', 'push', '--message', 'x')).code).toBe(1);
+  expect((await run`policy push --message x`).code).toBe(1);
   return lines.map((line) => line.trim());
 }
 

@@ -13,7 +13,7 @@ it.each([
   [['--source', 'shop'], 'has no payment source shop. Its payment sources: none'],
 ])('a payment of no source, with %j, says what is missing', async (options, message) => {
   const { run } = place({ settings: { sources: [VAULT] } });
-  const { code, err } = await run('send', 'payment', ...options);
+  const { code, err } = await run`send payment ${options}`;
   expect(code).toBe(2);
   expect(err).toContain(message);
 });

@@ -53,7 +53,7 @@ describe('signature explain', () => {
     const { folder, runWith } = place();
     const key = createPublicKey(readFileSync(join(folder, 'platform.pem')));
     const run = runWith({ input: () => Promise.resolve(Buffer.from(signedPayment({}, 'rsa-envelope'))) });
-    const { tried } = explained.parse((await run('signature', 'explain', '--json')).json());
+    const { tried } = explained.parse((await run`signature explain --json`).json());
     const [{ signed, signedBytes, received, hashed }] = tried;
     expect(JSON.parse(hashed.text)).toMatchObject({ appOrderId: 'o-1' });
     expect(signed).toBe(createHash('md5').update(hashed.text).digest('hex'));
@@ -61,7 +61,7 @@ describe('signature explain', () => {
     const sha256 = createHash('sha256').update(hashed.text).digest('hex');
     expect({ signedBytes, ...hashed }).toMatchObject({ signedBytes: 32, bytes: hashed.text.length, sha256 });
 
-    const { out } = await run('signature', 'explain');
+    const { out } = await run`signature explain`;
     const rows = out.split('\n').map((line) => line.split(/ {2,}/));
     expect(rows).toContainEqual(['plaintext', hashed.text]);
     expect(rows).toContainEqual(['length', `${hashed.bytes} bytes`]);

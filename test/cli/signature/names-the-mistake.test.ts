@@ -40,8 +40,8 @@ function shop(): Place {
 async function explain(body: object | string, { runWith } = shop()): Promise<Ran> {
   const bytes = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   const run = runWith({ input: () => Promise.resolve(bytes) });
-  const ran = await run('signature', 'explain');
-  const { out } = await run('signature', 'explain', '--json');
+  const ran = await run`signature explain`;
+  const { out } = await run`signature explain --json`;
   for (const text of [ran.out, ran.err, out]) expect(text).not.toContain(SHOP_SECRET);
   return ran;
 }
