@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Window } from '../../../src/claims/window.ts';
 import { type ReleaseRequest, type ReleaseResult, releaseApproval } from '../../../src/orders/release.ts';
 import { proposalToJson } from '../../../src/policy/proposal.ts';
@@ -29,7 +29,7 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 const SOURCES = [
   { name: 'shop', kinds: ['payment'], schemes: ['md5'] },
@@ -65,9 +65,10 @@ const hourlyUntil = START_MS + MINUTE_MS + HOUR_MS;
 const today: Window = { type: 'calendar', startMs: START_MS - HOUR_MS, endMs: START_MS + HOUR_MS };
 
 export function describeApprovalReleases(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('a released approval', () => {
-    it('gives back what it reserved, once, and journals who, why and what', async () => {
-      const { store, clock } = await ready(open);
+    it('gives back what it reserved, once, and journals who, why and what', async ({ store, clock }) => {
       const approved = await store.settle(paid({ claims: [windowClaim('30', '100')] }));
       await store.settle(paid({ subject: 'payment:2', claims: [windowClaim('40', '100')] }));
       clock.advance(MINUTE_MS);
@@ -100,8 +101,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       });
     });
 
-    it('is refused from then on, under any policy, and the refusal names the release', async () => {
-      const { store } = await ready(open);
+    it('is refused from then on, under any policy, and the refusal names the release', async ({ store }) => {
       await store.settle(paid({ claims: [windowClaim('30', '100')] }));
       const { released } = await release(store);
       for (const revision of [REVISION, revisionOf('second')]) {
@@ -120,8 +120,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(other).toMatchObject({ code: 'TERMS_CHANGED' });
     });
 
-    it('stays released in another process and after a restart', async () => {
-      const { store, another, reopen } = await ready(open);
+    it('stays released in another process and after a restart', async ({ store, another, reopen }) => {
       await store.settle(paid());
       const { released } = await release(store);
       expect(await release(await another())).toMatchObject({ outcome: 'before', released });
@@ -130,8 +129,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await reopened.settle(paid())).toMatchObject({ code: 'RELEASED' });
     });
 
-    it('can be released while frozen, when nothing is approved', async () => {
-      const { store } = await ready(open);
+    it('can be released while frozen, when nothing is approved', async ({ store }) => {
       await store.settle(paid({ claims: [windowClaim('30', '100')] }));
       await store.freeze({ reason: 'drill', by: 'ada' });
       expect(await release(store)).toMatchObject({ outcome: 'released' });
@@ -139,8 +137,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it('gives back each counter, summed, those that only observe as well', async () => {
-      const { store } = await ready(open);
+    it('gives back each counter, summed, those that only observe as well', async ({ store }) => {
       const [a, b] = [keyOf('a'), keyOf('b')];
       const claims = [
         windowClaim('1', '100', { key: a }),
@@ -160,8 +157,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await usedOf(store, { key: b, window: today })).toBe(units('7'));
     });
 
-    it('gives back only the alternative that was taken', async () => {
-      const { store } = await ready(open);
+    it('gives back only the alternative that was taken', async ({ store }) => {
       const [full, first, second] = [keyOf('full'), keyOf('first'), keyOf('second')];
       const claims = [
         windowClaim('5', '100', { key: first, result: 0, decides: false }),
@@ -186,8 +182,10 @@ export function describeApprovalReleases(open: OpenStore): void {
       for (const key of [full, first, second]) expect(await usedOf(store, { key })).toBe(units('5'));
     });
 
-    it('gives back what a repeat reserved again, and nothing of what has expired', async () => {
-      const { store, clock } = await ready(open);
+    it('gives back what a repeat reserved again, and nothing of what has expired', async ({
+      store,
+      clock,
+    }) => {
       const claims = [
         windowClaim('30', '100'),
         windowClaim('30', '100', { key: keyOf('day'), window: today }),
@@ -200,19 +198,20 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it.each([
+    it.for([
       ['before its bucket ends', HOUR_MS + MINUTE_MS - 1, 1],
       ['at the end', HOUR_MS + MINUTE_MS, 0],
-    ])('gives back until the window counts it no more: %s', async (_, ms, amounts) => {
-      const { store, clock } = await ready(open);
-      await store.settle(paid({ claims: [windowClaim('30', '100')] }));
-      clock.advance(ms);
-      expect((await release(store)).given.amounts).toHaveLength(amounts);
-      expect(await usedOf(store)).toBe(0n);
-    });
+    ] as const)(
+      'gives back until the window counts it no more: %s',
+      async ([, ms, amounts], { store, clock }) => {
+        await store.settle(paid({ claims: [windowClaim('30', '100')] }));
+        clock.advance(ms);
+        expect((await release(store)).given.amounts).toHaveLength(amounts);
+        expect(await usedOf(store)).toBe(0n);
+      },
+    );
 
-    it('leaves values counted, because other approvals may count them as well', async () => {
-      const { store } = await ready(open);
+    it('leaves values counted, because other approvals may count them as well', async ({ store }) => {
       const claims = [windowClaim('30', '100'), distinctClaim(['a'], 1)];
       await store.settle(paid({ claims }));
       const { given } = await release(store);
@@ -221,8 +220,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(other).toMatchObject({ verdict: 'FAILURE' });
     });
 
-    it('leaves marks and the used order as they are', async () => {
-      const { store } = await ready(open);
+    it('leaves marks and the used order as they are', async ({ store }) => {
       await store.expectOrder(announcement());
       await store.settle(paid({ claims: [markClaim({ exempt: true }), orderClaim()] }));
       await release(store);
@@ -230,8 +228,9 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
     });
 
-    it('gives back without the names of the rules where this version can not explain the approval', async () => {
-      const { store } = await ready(open);
+    it('gives back without the names of the rules where this version can not explain the approval', async ({
+      store,
+    }) => {
       const claims = [windowClaim('30', '100')];
       await store.settle({ ...paid({ claims }), detail: '{"proposal":{"note":"of a version long gone"}}' });
       const { given } = await release(store);
@@ -246,21 +245,18 @@ export function describeApprovalReleases(open: OpenStore): void {
   });
 
   describe('what can not be released', () => {
-    it('is a subject that was never decided, even with an order', async () => {
-      const { store } = await ready(open);
+    it('is a subject that was never decided, even with an order', async ({ store }) => {
       await store.expectOrder(announcement());
       expect(await store.subject('shop', 'payment:1')).toBeUndefined();
       await expect(release(store)).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('is a refused payment', async () => {
-      const { store } = await ready(open);
+    it('is a refused payment', async ({ store }) => {
       await store.settle(paid({ approves: false }));
       await expect(release(store)).rejects.toMatchObject(refusedRelease('it is not approved'));
     });
 
-    it('is what does not have the members that were stated', async () => {
-      const { store } = await ready(open);
+    it('is what does not have the members that were stated', async ({ store }) => {
       const terms = { userId: '12345', symbol: 'USDT1742', amount: '100' };
       const asked = paid({ claims: [windowClaim('100', '100')] });
       const detail = JSON.stringify({ ...JSON.parse(asked.detail), terms });
@@ -276,8 +272,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await release(store, { members: stated })).toMatchObject({ outcome: 'released' });
     });
 
-    it.each(['0xaa', ''])('is what was signed, with the txid %j', async (txid) => {
-      const { store } = await ready(open);
+    it.for(['0xaa', ''])('is what was signed, with the txid %j', async (txid, { store }) => {
       await store.settle(recorded(signing()));
       await store.recordNotification(notice({ txid }));
       await expect(release(store, { source: 'vault', kind: 'transfer' })).rejects.toMatchObject(
@@ -285,8 +280,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       );
     });
 
-    it('is what the journal no longer has', async () => {
-      const { store } = await ready(open);
+    it('is what the journal no longer has', async ({ store }) => {
       const upTo = idOf(await store.settle(paid()));
       await store.settle(paid({ subject: 'payment:2' }));
       while ((await store.dropEntries({ source: 'shop', upTo })) > 0);
@@ -295,11 +289,10 @@ export function describeApprovalReleases(open: OpenStore): void {
       );
     });
 
-    it.each([
+    it.for([
       ['', 'message'],
       ['x'.repeat(1001), 'message'],
-    ])('is anything without a reason of a bounded length', async (message, what) => {
-      const { store } = await ready(open);
+    ] as const)('is anything without a reason of a bounded length', async ([message, what], { store }) => {
       await store.settle(paid());
       await expect(release(store, { message })).rejects.toMatchObject({
         code: 'USAGE',
@@ -308,8 +301,7 @@ export function describeApprovalReleases(open: OpenStore): void {
     });
   });
 
-  it('raises an alarm for a signature after the release', async () => {
-    const { store } = await ready(open);
+  it('raises an alarm for a signature after the release', async ({ store }) => {
     await store.settle(recorded(signing({ claims: [windowClaim('30', '100')] })));
     expect(await release(store, { source: 'vault', kind: 'transfer' })).toMatchObject({
       outcome: 'released',
@@ -329,8 +321,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       return { ...named, keys: [keyOf('counter')], detail: '{}', ...over };
     }
 
-    it('writes nothing if the subject has changed since it was read', async () => {
-      const { store } = await ready(open);
+    it('writes nothing if the subject has changed since it was read', async ({ store }) => {
       const step = await prepared(store);
       await store.settle(paid({ claims: [windowClaim('30', '100')] }));
       expect(await store.releaseApproval(step)).toEqual({ outcome: 'changed' });
@@ -338,8 +329,7 @@ export function describeApprovalReleases(open: OpenStore): void {
       expect(await usedOf(store)).toBe(units('30'));
     });
 
-    it('writes nothing if an amount no longer counts, or was never reserved', async () => {
-      const { store, clock } = await ready(open);
+    it('writes nothing if an amount no longer counts, or was never reserved', async ({ store, clock }) => {
       const step = await prepared(store);
       const other = { ...step, keys: [keyOf('counter'), keyOf('other')] };
       expect(await store.releaseApproval(other)).toEqual({ outcome: 'changed' });
@@ -352,8 +342,7 @@ export function describeApprovalReleases(open: OpenStore): void {
   it(
     'is released once among repeats, other payments and releases at the same time',
     { timeout: 60_000 },
-    async () => {
-      const { store, another } = await ready(open);
+    async ({ store, another }) => {
       const handles = [store, await another(), await another()];
       const claims = [windowClaim('10', '20')];
       const names: string[] = [];
@@ -396,74 +385,77 @@ export function describeApprovalReleases(open: OpenStore): void {
     },
   );
 
-  it('leaves every counter as if the approval had never been', { timeout: 120_000 }, async () => {
-    const { store, clock } = await ready(open);
-    const claim = fc.record({
-      window: fc.nat(3),
-      counter: fc.nat(1),
-      amount: fc.constantFrom('1', '30', '0.000000000000000000000000000000000001', '9007199254740993.5'),
-    });
-    const step = fc.record({
-      subject: fc.nat(3),
-      claims: fc.array(claim, { minLength: 1, maxLength: 4 }),
-      // Within the calendar period and beyond it, within a bucket and beyond all of a window.
-      ms: fc.constantFrom(0, 1, 400, 1100, 20_000, MINUTE_MS, HOUR_MS - 1, 2 * HOUR_MS),
-    });
-    const releasedAsItsPeriodEnds = [
-      { subject: 0, claims: [{ window: 3, counter: 0, amount: '1' }], ms: 0 },
-      { subject: 0, claims: [], ms: HOUR_MS - 1 },
-      { subject: 0, claims: [], ms: 1 },
-    ];
-    let [given, kept, runs] = [0, 0, 0];
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(11), async (steps, at) => {
-        const run = ++runs;
-        const endMs = clock.nowMs + HOUR_MS;
-        const windows: readonly Window[] = [
-          rollingHour,
-          { type: 'rolling', lengthMs: 90_000, bucketMs: 1500 },
-          { type: 'rolling', lengthMs: 1000, bucketMs: 17 },
-          { type: 'calendar', startMs: clock.nowMs, endMs },
-        ];
-        const counterOf = (window: number, counter: number) => ({
-          key: keyOf(`${run} ${window} ${counter}`),
-          window: windows[window] ?? rollingHour,
-        });
-        const last = at % steps.length;
-        // `vault` sees all that `shop` does, but for the payment that is released after the step `last`.
-        const gone = `payment:${run}-${steps[last]?.subject}`;
-        for (const [index, { subject, claims, ms }] of steps.entries()) {
-          const asked = {
-            subject: `payment:${run}-${subject}`,
-            claims: claims
-              .filter(({ window }) => windows[window]?.type === 'rolling' || clock.nowMs < endMs)
-              .map(({ window, counter, amount }) =>
-                windowClaim(amount, '0', { ...counterOf(window, counter), decides: false }),
-              ),
-          };
-          const isGone = asked.subject === gone;
-          const code = isGone && index > last ? 'RELEASED' : 'APPROVED';
-          expect(await store.settle(paid(asked))).toMatchObject({ code });
-          if (!isGone) await store.settle(paid({ ...asked, source: 'vault' }));
-          clock.advance(ms);
-          if (index !== last) continue;
-          const released = await release(store, { id: gone.slice('payment:'.length) });
-          kept += released.given.kept.length;
-          given += released.given.amounts.length;
-        }
-        for (const ms of [0, 17, 1500, MINUTE_MS, HOUR_MS / 2, HOUR_MS]) {
-          clock.advance(ms);
-          for (const window of windows.keys()) {
-            for (const counter of [0, 1]) {
-              const found = counterOf(window, counter);
-              expect(await usedOf(store, found)).toBe(await usedOf(store, { ...found, source: 'vault' }));
+  it(
+    'leaves every counter as if the approval had never been',
+    { timeout: 120_000 },
+    async ({ store, clock }) => {
+      const claim = fc.record({
+        window: fc.nat(3),
+        counter: fc.nat(1),
+        amount: fc.constantFrom('1', '30', '0.000000000000000000000000000000000001', '9007199254740993.5'),
+      });
+      const step = fc.record({
+        subject: fc.nat(3),
+        claims: fc.array(claim, { minLength: 1, maxLength: 4 }),
+        // Within the calendar period and beyond it, within a bucket and beyond all of a window.
+        ms: fc.constantFrom(0, 1, 400, 1100, 20_000, MINUTE_MS, HOUR_MS - 1, 2 * HOUR_MS),
+      });
+      const releasedAsItsPeriodEnds = [
+        { subject: 0, claims: [{ window: 3, counter: 0, amount: '1' }], ms: 0 },
+        { subject: 0, claims: [], ms: HOUR_MS - 1 },
+        { subject: 0, claims: [], ms: 1 },
+      ];
+      let [given, kept, runs] = [0, 0, 0];
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), fc.nat(11), async (steps, at) => {
+          const run = ++runs;
+          const endMs = clock.nowMs + HOUR_MS;
+          const windows: readonly Window[] = [
+            rollingHour,
+            { type: 'rolling', lengthMs: 90_000, bucketMs: 1500 },
+            { type: 'rolling', lengthMs: 1000, bucketMs: 17 },
+            { type: 'calendar', startMs: clock.nowMs, endMs },
+          ];
+          const counterOf = (window: number, counter: number) => ({
+            key: keyOf(`${run} ${window} ${counter}`),
+            window: windows[window] ?? rollingHour,
+          });
+          const last = at % steps.length;
+          // `vault` sees all that `shop` does, but for the payment that is released after the step `last`.
+          const gone = `payment:${run}-${steps[last]?.subject}`;
+          for (const [index, { subject, claims, ms }] of steps.entries()) {
+            const asked = {
+              subject: `payment:${run}-${subject}`,
+              claims: claims
+                .filter(({ window }) => windows[window]?.type === 'rolling' || clock.nowMs < endMs)
+                .map(({ window, counter, amount }) =>
+                  windowClaim(amount, '0', { ...counterOf(window, counter), decides: false }),
+                ),
+            };
+            const isGone = asked.subject === gone;
+            const code = isGone && index > last ? 'RELEASED' : 'APPROVED';
+            expect(await store.settle(paid(asked))).toMatchObject({ code });
+            if (!isGone) await store.settle(paid({ ...asked, source: 'vault' }));
+            clock.advance(ms);
+            if (index !== last) continue;
+            const released = await release(store, { id: gone.slice('payment:'.length) });
+            kept += released.given.kept.length;
+            given += released.given.amounts.length;
+          }
+          for (const ms of [0, 17, 1500, MINUTE_MS, HOUR_MS / 2, HOUR_MS]) {
+            clock.advance(ms);
+            for (const window of windows.keys()) {
+              for (const counter of [0, 1]) {
+                const found = counterOf(window, counter);
+                expect(await usedOf(store, found)).toBe(await usedOf(store, { ...found, source: 'vault' }));
+              }
             }
           }
-        }
-      }),
-      { numRuns: 25, examples: [[releasedAsItsPeriodEnds, 2]] },
-    );
-    expect(kept).toBe(0);
-    expect(given).toBeGreaterThan(10);
-  });
+        }),
+        { numRuns: 25, examples: [[releasedAsItsPeriodEnds, 2]] },
+      );
+      expect(kept).toBe(0);
+      expect(given).toBeGreaterThan(10);
+    },
+  );
 }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Claim, ClaimResult } from '../../../src/claims/claims.ts';
 import type { Choice, Requirement } from '../../../src/policy/proposal.ts';
 import type { SettleResult, Store } from '../../../src/store/store.ts';
@@ -18,7 +18,7 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 /** A claim for values, in a rolling hour with at most `max`. */
 const differing = (result: number, counter: string, names: readonly string[], max: number): Claim =>
@@ -52,6 +52,8 @@ async function withList(store: Store, list: string, ...values: readonly string[]
 }
 
 export function describeChoices(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('of alternatives', () => {
     const vipOrLittle = (subject: string, user: string) =>
       request({
@@ -60,8 +62,7 @@ export function describeChoices(open: OpenStore): void {
         choices: [choice([[0], [1]])],
       });
 
-    it('the first that holds is taken, and only its reservations are made', async () => {
-      const { store } = await ready(open);
+    it('the first that holds is taken, and only its reservations are made', async ({ store }) => {
       await withList(store, 'vips', 'ada');
       const vip = await store.settle(vipOrLittle('payment:1', 'ada'));
       expect(vip).toMatchObject({ verdict: 'SUCCESS', claims: [{ holds: true }, { notChecked: true }] });
@@ -71,8 +72,7 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'daily')).toBe(units('600'));
     });
 
-    it('if none holds, the callback is refused, and nothing is reserved', async () => {
-      const { store } = await ready(open);
+    it('if none holds, the callback is refused, and nothing is reserved', async ({ store }) => {
       await withList(store, 'vips', 'ada');
       await store.settle(vipOrLittle('payment:1', 'bob'));
       const result = await store.settle(vipOrLittle('payment:2', 'bob'));
@@ -80,15 +80,17 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'daily')).toBe(units('600'));
     });
 
-    it('an alternative holds only if all its claims do, and what it counted before is given back', async () => {
-      const { store } = await ready(open);
+    it('an alternative holds only if all its claims do, and what it counted before is given back', async ({
+      store,
+      settle,
+    }) => {
       await withList(store, 'vips', 'ada');
       const claims = [
         room(1, 'shared', '60', '100'),
         onList(2, 'vips', 'bob'),
         room(3, 'shared', '50', '100'),
       ];
-      const result = await store.settle(request({ claims, choices: [choice([[0, 1], [2]])] }));
+      const result = await settle({ claims, choices: [choice([[0, 1], [2]])] });
       expect(result).toMatchObject({
         verdict: 'SUCCESS',
         claims: [{ holds: true }, { holds: false }, { type: 'window', holds: true, used: 0n }],
@@ -96,8 +98,10 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'shared')).toBe(units('50'));
     });
 
-    it('what an inner choice took is given back if the outer alternative fails', async () => {
-      const { store } = await ready(open);
+    it('what an inner choice took is given back if the outer alternative fails', async ({
+      store,
+      settle,
+    }) => {
       await withList(store, 'vips', 'ada');
       const claims = [
         room(1, 'shared', '60', '100'),
@@ -106,64 +110,64 @@ export function describeChoices(open: OpenStore): void {
         markClaim({ result: 4, decides: false, exempt: true }),
       ];
       const inner = choice([[0, 3]]);
-      const result = await store.settle(request({ claims, choices: [choice([[inner, 1], [2]])] }));
+      const result = await settle({ claims, choices: [choice([[inner, 1], [2]])] });
       expect(result).toMatchObject({ verdict: 'SUCCESS' });
       expect(await usedIn(store, 'shared')).toBe(units('100'));
       const later = markClaim({ exempt: false });
-      const mark = await store.settle(request({ subject: 'payment:2', claims: [later] }));
+      const mark = await settle({ subject: 'payment:2', claims: [later] });
       expect(claimsOf(mark)).toEqual([{ type: 'mark', holds: false, markedAtMs: 0 }]);
     });
 
-    it('an alternative that needs nothing of the store is taken when it is reached', async () => {
-      const { store } = await ready(open);
+    it('an alternative that needs nothing of the store is taken when it is reached', async ({
+      store,
+      settle,
+    }) => {
       const claims = [room(1, 'daily', '600', '500')];
-      expect(await store.settle(request({ claims, choices: [choice([[0], []])] }))).toMatchObject({
+      expect(await settle({ claims, choices: [choice([[0], []])] })).toMatchObject({
         verdict: 'SUCCESS',
       });
       expect(await usedIn(store, 'daily')).toBe(0n);
     });
 
-    it('a choice without alternatives never holds', async () => {
-      const { store } = await ready(open);
-      expect(verdictOf(await store.settle(request({ choices: [choice([])] })))).toBe('FAILURE');
+    it('a choice without alternatives never holds', async ({ store, settle }) => {
+      expect(verdictOf(await settle({ choices: [choice([])] }))).toBe('FAILURE');
       const inner = choice([]);
       const nested = request({ subject: 'payment:2', choices: [choice([[inner]])] });
       expect(verdictOf(await store.settle(nested))).toBe('FAILURE');
     });
 
-    it('the claims beside a choice still decide', async () => {
-      const { store } = await ready(open);
+    it('the claims beside a choice still decide', async ({ store, settle }) => {
       await withList(store, 'vips', 'ada');
       const claims = [onList(1, 'vips', 'ada'), windowClaim('2', '1', { result: 2 })];
-      expect(await store.settle(request({ claims, choices: [choice([[0]])] }))).toMatchObject({
+      expect(await settle({ claims, choices: [choice([[0]])] })).toMatchObject({
         verdict: 'FAILURE',
         claims: [{ holds: true }, { holds: false }],
       });
     });
 
-    it('each choice must hold', async () => {
-      const { store } = await ready(open);
+    it('each choice must hold', async ({ store, settle }) => {
       await withList(store, 'vips', 'ada');
       const claims = [onList(1, 'vips', 'ada'), onList(2, 'vips', 'bob')];
       const choices = [choice([[0]]), choice([[1]])];
-      expect(verdictOf(await store.settle(request({ claims, choices })))).toBe('FAILURE');
+      expect(verdictOf(await settle({ claims, choices }))).toBe('FAILURE');
     });
 
-    it('one that only observes refuses nothing, and reserves only what it would take', async () => {
-      const { store } = await ready(open);
+    it('one that only observes refuses nothing, and reserves only what it would take', async ({
+      store,
+      settle,
+    }) => {
       const claims = [room(1, 'full', '2', '1'), room(2, 'daily', '3', '5')];
       const choices = [choice([[0], [1]], { decides: false })];
-      const first = await store.settle(request({ claims, choices }));
+      const first = await settle({ claims, choices });
       expect(verdictOf(first)).toBe('SUCCESS');
       expect(await usedIn(store, 'full')).toBe(0n);
       expect(await usedIn(store, 'daily')).toBe(units('3'));
-      const second = await store.settle(request({ subject: 'payment:2', claims, choices }));
+      const second = await settle({ subject: 'payment:2', claims, choices });
       expect(verdictOf(second)).toBe('SUCCESS');
       expect(await usedIn(store, 'daily')).toBe(units('3'));
     });
 
-    it('a repeat of an approval reserves nothing twice', async () => {
-      const { store } = await ready(open);
+    it('a repeat of an approval reserves nothing twice', async ({ store }) => {
       await withList(store, 'vips', 'ada');
       await store.settle(vipOrLittle('payment:1', 'bob'));
       const again = await store.settle(vipOrLittle('payment:1', 'bob'));
@@ -171,8 +175,9 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'daily')).toBe(units('600'));
     });
 
-    it('what one alternative reserved does not pass the lower limit of another in its counter', async () => {
-      const { store } = await ready(open);
+    it('what one alternative reserved does not pass the lower limit of another in its counter', async ({
+      store,
+    }) => {
       await withList(store, 'vips', 'ada');
       const asked = (subject: string, amount: string) =>
         request({
@@ -201,8 +206,7 @@ export function describeChoices(open: OpenStore): void {
       expect(await usedIn(store, 'daily')).toBe(units('20000'));
     });
 
-    it('the same holds for different values', async () => {
-      const { store } = await ready(open);
+    it('the same holds for different values', async ({ store }) => {
       await withList(store, 'vips', 'ada');
       const asked = (subject: string, names: readonly string[]) =>
         request({
@@ -226,14 +230,12 @@ export function describeChoices(open: OpenStore): void {
       expect(await countedOf(store, keyOf('daily'))).toBe(2);
     });
 
-    it('an alternative whose claim does not exist does not hold', async () => {
-      const { store } = await ready(open);
+    it('an alternative whose claim does not exist does not hold', async ({ store }) => {
       const empty = request({ choices: [choice([[7]])] });
       expect(verdictOf(await store.settle(empty))).toBe('FAILURE');
     });
 
-    it('a refusal is decided again if a list of an alternative changes', async () => {
-      const { store } = await ready(open);
+    it('a refusal is decided again if a list of an alternative changes', async ({ store }) => {
       await withList(store, 'vips', 'ada');
       const asked = request({ claims: [onList(1, 'vips', 'bob')], choices: [choice([[0]])] });
       expect(verdictOf(await store.settle(asked))).toBe('FAILURE');
@@ -242,8 +244,10 @@ export function describeChoices(open: OpenStore): void {
       expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('a refusal is decided again if one alternative was refused by something that passes', async () => {
-      const { store, clock } = await ready(open);
+    it('a refusal is decided again if one alternative was refused by something that passes', async ({
+      store,
+      clock,
+    }) => {
       await withList(store, 'vips', 'ada');
       const full = (subject: string) =>
         request({
@@ -257,8 +261,7 @@ export function describeChoices(open: OpenStore): void {
       expect(await store.settle(full('payment:2'))).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('any tree of alternatives is decided and reserved as written', async () => {
-      const { store } = await ready(open);
+    it('any tree of alternatives is decided and reserved as written', async ({ store, settle }) => {
       await withList(store, 'known', 'v0', 'v1');
       const used = new Map<string, Amount>();
       let made = 0;
@@ -268,7 +271,7 @@ export function describeChoices(open: OpenStore): void {
           const choices = tree.map((each) => asChoice(each, claims));
           const expected = foretell(choices, claims, used);
           const subject = `payment:any-${++made}`;
-          const result = await store.settle(request({ subject, claims, choices }));
+          const result = await settle({ subject, claims, choices });
           expect(verdictOf(result)).toBe(expected.holds ? 'SUCCESS' : 'FAILURE');
           expect(claimsOf(result).map(isNotChecked)).toEqual(
             claims.map((_, at) => !expected.checked.has(at)),

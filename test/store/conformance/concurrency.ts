@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { SettleResult } from '../../../src/store/store.ts';
 import {
   OTHER_TERMS,
@@ -12,7 +12,7 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 const MANY = 200;
 const ROOM = 37;
@@ -27,29 +27,29 @@ function tally(results: readonly SettleResult[]): Record<string, number> {
 }
 
 export function describeConcurrency(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('settling at once', () => {
     const all = <T>(each: (index: number) => Promise<T>): Promise<readonly T[]> =>
       Promise.all(Array.from({ length: MANY }, (_, index) => each(index)));
 
-    it.each([1, 2])('approves exactly as many as there is room for, over %i handle(s)', async (handles) => {
-      const { store, another } = await ready(open);
-      const stores = handles === 1 ? [store] : [store, await another()];
-      const claims = [windowClaim('1.1', '41.7')];
-      const results = await all((index) =>
-        (stores[index % handles] ?? store).settle(request({ subject: `payment:${index}`, claims })),
-      );
-      expect(tally(results)).toEqual({
-        'decided APPROVED': ROOM,
-        'decided RULE_REFUSED': MANY - ROOM,
-      });
-      expect(await usedOf(store)).toBe(units('40.7'));
-      expect(await store.journalSize('shop')).toBe(MANY + 1);
-    });
+    it.for([1, 2])(
+      'approves exactly as many as there is room for, over %i handle(s)',
+      async (handles, { store, another }) => {
+        const stores = handles === 1 ? [store] : [store, await another()];
+        const claims = [windowClaim('1.1', '41.7')];
+        const results = await all((index) =>
+          (stores[index % handles] ?? store).settle(request({ subject: `payment:${index}`, claims })),
+        );
+        expect(tally(results)).toEqual({ 'decided APPROVED': ROOM, 'decided RULE_REFUSED': MANY - ROOM });
+        expect(await usedOf(store)).toBe(units('40.7'));
+        expect(await store.journalSize('shop')).toBe(MANY + 1);
+      },
+    );
 
-    it.each([1, 2])(
+    it.for([1, 2])(
       'decides one subject once, under one of two terms, over %i handle(s)',
-      async (handles) => {
-        const { store, another } = await ready(open);
+      async (handles, { store, another }) => {
         const stores = handles === 1 ? [store] : [store, await another()];
         const claims = [windowClaim('1', '5')];
         const results = await all((index) =>
@@ -71,8 +71,10 @@ export function describeConcurrency(open: OpenStore): void {
       },
     );
 
-    it('settles nothing under the old revision that began after a push had resolved', async () => {
-      const { store, another } = await ready(open);
+    it('settles nothing under the old revision that began after a push had resolved', async ({
+      store,
+      another,
+    }) => {
       const other = await another();
       const before = all((index) =>
         [store, other][index % 2]!.settle(request({ subject: `payment:before-${index}` })),
@@ -90,8 +92,7 @@ export function describeConcurrency(open: OpenStore): void {
       }
     });
 
-    it('approves nothing that began after a freeze had resolved', async () => {
-      const { store, another } = await ready(open);
+    it('approves nothing that began after a freeze had resolved', async ({ store, another }) => {
       const other = await another();
       const before = all((index) => other.settle(request({ subject: `payment:before-${index}` })));
       await store.freeze({ reason: 'drill', by: 'ada' });
@@ -100,8 +101,10 @@ export function describeConcurrency(open: OpenStore): void {
       await before;
     });
 
-    it('lets one of two pushes win that were compared against the same revision', async () => {
-      const { store, another } = await ready(open);
+    it('lets one of two pushes win that were compared against the same revision', async ({
+      store,
+      another,
+    }) => {
       const other = await another();
       const [one, two] = await Promise.all([
         store.push(push('second', REVISION)),

@@ -1,25 +1,16 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { WindowClaim } from '../../../src/claims/window.ts';
-import {
-  HOUR_MS,
-  MINUTE_MS,
-  START_MS,
-  keyOf,
-  request,
-  rollingHour,
-  units,
-  usedOf,
-  windowClaim,
-} from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { HOUR_MS, MINUTE_MS, START_MS, keyOf, rollingHour, units, usedOf, windowClaim } from '../requests.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeCounts(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('the buckets of counters', () => {
-    it('are those of each key, oldest first', async () => {
-      const { store, clock } = await ready(open);
+    it('are those of each key, oldest first', async ({ store, clock, settle }) => {
       const pay = (subject: string, claims: readonly WindowClaim[]) =>
-        store.settle(request({ subject: `payment:${subject}`, claims }));
+        settle({ subject: `payment:${subject}`, claims });
       const day = { type: 'calendar', startMs: START_MS, endMs: START_MS + HOUR_MS } as const;
       const [rolling, calendar] = [keyOf('rolling'), keyOf('calendar')];
       await pay('1', [windowClaim('1.5', '10', { key: rolling })]);
@@ -42,8 +33,7 @@ export function describeCounts(open: OpenStore): void {
       expect(await store.buckets('shop', [])).toEqual([]);
     });
 
-    it('add up to what a claim finds used', { timeout: 60_000 }, async () => {
-      const { store, clock } = await ready(open);
+    it('add up to what a claim finds used', { timeout: 60_000 }, async ({ store, clock, settle }) => {
       const step = fc.record({
         amount: fc.constantFrom('1', '0.000000000000000000000000000000000001', '9007199254740993.5'),
         ms: fc.constantFrom(0, 1, 20_000, MINUTE_MS, HOUR_MS - 1, HOUR_MS, 2 * HOUR_MS),
@@ -53,12 +43,10 @@ export function describeCounts(open: OpenStore): void {
         fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 10 }), async (steps) => {
           const key = keyOf(`run ${++run}`);
           for (const [at, { amount, ms }] of steps.entries()) {
-            await store.settle(
-              request({
-                subject: `payment:${run}-${at}`,
-                claims: [windowClaim(amount, '1', { key, decides: false })],
-              }),
-            );
+            await settle({
+              subject: `payment:${run}-${at}`,
+              claims: [windowClaim(amount, '1', { key, decides: false })],
+            });
             clock.advance(ms);
             const [buckets = []] = await store.buckets('shop', [key]);
             const counting = buckets.filter(({ endMs }) => endMs > clock.nowMs - HOUR_MS);

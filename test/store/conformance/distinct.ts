@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { DistinctClaim } from '../../../src/claims/distinct.ts';
 import type { Window } from '../../../src/claims/window.ts';
 import type { SettleResult } from '../../../src/store/store.ts';
@@ -20,12 +20,14 @@ import {
   thaw,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, ready, testsOn } from './store-under-test.ts';
 
 const verdictOf = (result: SettleResult): string => ('verdict' in result ? result.verdict : result.outcome);
 const MANY = 60;
 
 export function describeDistinct(open: OpenStore): void {
+  const it = testsOn(open);
+
   /** Asks about one value after the other, each for a subject of its own. */
   const asking = async () => {
     const { store, clock, another } = await ready(open);
@@ -84,11 +86,7 @@ export function describeDistinct(open: OpenStore): void {
 
     it('counts in a calendar period from its beginning to its end', async () => {
       const { ask, clock } = await asking();
-      const day = (startMs: number): Window => ({
-        type: 'calendar',
-        startMs,
-        endMs: startMs + 24 * HOUR_MS,
-      });
+      const day = (startMs: number): Window => ({ type: 'calendar', startMs, endMs: startMs + 24 * HOUR_MS });
       const today = day(START_MS - HOUR_MS);
       await ask(['a'], 1, { window: today });
       clock.nowMs = START_MS + 23 * HOUR_MS - 1;
@@ -115,14 +113,13 @@ export function describeDistinct(open: OpenStore): void {
       ]);
     });
 
-    it('shares the room of a counter with the other claims of its request', async () => {
-      const { store } = await ready(open);
+    it('shares the room of a counter with the other claims of its request', async ({ settle }) => {
       const claims = [
         distinctClaim(['a', 'b'], 3),
         distinctClaim(['b', 'c'], 3),
         distinctClaim(['d'], 3, { decides: false }),
       ];
-      const result = await store.settle(request({ claims }));
+      const result = await settle({ claims });
       expect(claimsOf(result)).toEqual([
         { type: 'distinct', holds: true, counted: 0, further: 2 },
         { type: 'distinct', holds: true, counted: 2, further: 1 },
@@ -137,24 +134,22 @@ export function describeDistinct(open: OpenStore): void {
       expect(verdictOf(await ask(['d'], 4))).toBe('SUCCESS');
     });
 
-    it.each([
+    it.for([
       ['the proposal refuses', { approves: false }],
       ['another claim fails', { claims: [distinctClaim(['a'], 1), windowClaim('11', '10')] }],
       ['the proposal is stale', { revision: revisionOf('older') }],
       ['the proposal is not valid now', { validUntilMs: START_MS }],
-    ])('counts nothing if %s', async (_name, over) => {
-      const { store } = await ready(open);
-      await store.settle(request({ claims: [distinctClaim(['a'], 1)], ...over }));
+    ] as const)('counts nothing if %s', async ([, over], { store, settle }) => {
+      await settle({ claims: [distinctClaim(['a'], 1)], ...over });
       expect(await countedOf(store)).toBe(0);
     });
 
-    it('counts nothing while frozen, or for a subject with other terms', async () => {
-      const { store } = await ready(open);
+    it('counts nothing while frozen, or for a subject with other terms', async ({ store, settle }) => {
       const claims = [distinctClaim(['a'], 1)];
-      await store.settle(request());
-      await store.settle(request({ terms: OTHER_TERMS, claims }));
+      await settle();
+      await settle({ terms: OTHER_TERMS, claims });
       await store.freeze({ reason: 'drill', by: 'ada' });
-      await store.settle(request({ subject: 'payment:2', claims }));
+      await settle({ subject: 'payment:2', claims });
       await thaw(store);
       expect(await countedOf(store)).toBe(0);
     });
@@ -182,11 +177,10 @@ export function describeDistinct(open: OpenStore): void {
   describe('what a subject reserved for different values', () => {
     const claims = [distinctClaim(['a'], 1)];
 
-    it('needs no room in a repeat, and counts from then on', async () => {
-      const { store, clock } = await ready(open);
-      const first = await store.settle(request({ claims }));
+    it('needs no room in a repeat, and counts from then on', async ({ store, clock, settle }) => {
+      const first = await settle({ claims });
       clock.advance(HOUR_MS - 1);
-      const repeat = await store.settle(request({ claims }));
+      const repeat = await settle({ claims });
       expect(repeat).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: idOf(first) });
       expect(claimsOf(repeat)).toEqual([{ type: 'distinct', holds: true, counted: 1, further: 0 }]);
       clock.advance(HOUR_MS - 1);
@@ -195,43 +189,39 @@ export function describeDistinct(open: OpenStore): void {
       expect(await countedOf(store)).toBe(0);
     });
 
-    it('is reserved again by a repeat after the window, and refused without room', async () => {
-      const { store, clock } = await ready(open);
-      await store.settle(request({ claims }));
+    it('is reserved again by a repeat after the window, and refused without room', async ({
+      clock,
+      settle,
+    }) => {
+      await settle({ claims });
       clock.advance(HOUR_MS);
-      const again = await store.settle(request({ claims }));
+      const again = await settle({ claims });
       expect(again).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
       expect(claimsOf(again)).toEqual([{ type: 'distinct', holds: true, counted: 0, further: 1 }]);
       clock.advance(HOUR_MS);
-      await store.settle(request({ subject: 'payment:2', claims: [distinctClaim(['b'], 1)] }));
-      const refused = await store.settle(request({ claims }));
+      await settle({ subject: 'payment:2', claims: [distinctClaim(['b'], 1)] });
+      const refused = await settle({ claims });
       expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
     });
 
-    it('does not cover another value of the same subject', async () => {
-      const { store } = await ready(open);
-      await store.settle(
-        request({ source: 'vault', subject: 'transfer:1', question: 'sign_prepare', claims }),
-      );
-      const other = await store.settle(
-        request({
-          source: 'vault',
-          subject: 'transfer:1',
-          question: 'sign_start',
-          claims: [distinctClaim(['b'], 1)],
-        }),
-      );
+    it('does not cover another value of the same subject', async ({ settle }) => {
+      await settle({ source: 'vault', subject: 'transfer:1', question: 'sign_prepare', claims });
+      const other = await settle({
+        source: 'vault',
+        subject: 'transfer:1',
+        question: 'sign_start',
+        claims: [distinctClaim(['b'], 1)],
+      });
       expect(other).toMatchObject({ verdict: 'FAILURE' });
     });
 
-    it('is reserved by a repeat under a policy that came in between', async () => {
-      const { store } = await ready(open);
-      await store.settle(request());
+    it('is reserved by a repeat under a policy that came in between', async ({ store, settle }) => {
+      await settle();
       await store.push(push('second', REVISION));
       const asked = request({ revision: revisionOf('second'), claims });
       expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
       const other = { subject: 'payment:2', claims: [distinctClaim(['b'], 1)] };
-      const result = await store.settle(request({ ...other, revision: revisionOf('second') }));
+      const result = await settle({ ...other, revision: revisionOf('second') });
       expect(result).toMatchObject({ verdict: 'FAILURE' });
     });
   });
@@ -281,34 +271,29 @@ export function describeDistinct(open: OpenStore): void {
       expect(claimsOf(result)).toEqual([{ type: 'mark', holds: true, markedAtMs: START_MS }]);
     });
 
-    it('makes no mark, and counts nothing, if the callback is refused', async () => {
-      const { store } = await ready(open);
+    it('makes no mark, and counts nothing, if the callback is refused', async ({ store, settle }) => {
       const claims = [distinctClaim(['a'], 1, onlyNew), windowClaim('2', '1')];
-      await store.settle(request({ claims }));
-      const mark = await store.settle(
-        request({ subject: 'payment:2', claims: [markClaim({ key: keyOf('a') })] }),
-      );
+      await settle({ claims });
+      const mark = await settle({ subject: 'payment:2', claims: [markClaim({ key: keyOf('a') })] });
       expect(claimsOf(mark)).toEqual([{ type: 'mark', holds: false, markedAtMs: 0 }]);
       expect(await countedOf(store)).toBe(0);
     });
 
-    it('knows a repeat', async () => {
-      const { store, clock } = await ready(open);
+    it('knows a repeat', async ({ clock, settle }) => {
       const claims = [distinctClaim(['a'], 1, onlyNew)];
-      await store.settle(request({ claims }));
-      expect(claimsOf(await store.settle(request({ claims })))).toEqual([
+      await settle({ claims });
+      expect(claimsOf(await settle({ claims }))).toEqual([
         { type: 'distinct', holds: true, counted: 1, further: 0 },
       ]);
       clock.advance(HOUR_MS);
-      expect(claimsOf(await store.settle(request({ claims })))).toEqual([
+      expect(claimsOf(await settle({ claims }))).toEqual([
         { type: 'distinct', holds: true, counted: 0, further: 1 },
       ]);
     });
   });
 
   describe('different values at once', () => {
-    it('never exceed the maximum, over two handles', async () => {
-      const { store, another } = await ready(open);
+    it('never exceed the maximum, over two handles', async ({ store, another }) => {
       const stores = [store, await another()];
       const results = await Promise.all(
         Array.from({ length: MANY }, (_, index) =>
@@ -326,8 +311,7 @@ export function describeDistinct(open: OpenStore): void {
       expect(new Set(once.slice(-7))).toEqual(new Set(['SUCCESS']));
     });
 
-    it('are counted as by hand, whatever comes', async () => {
-      const { store, clock } = await ready(open);
+    it('are counted as by hand, whatever comes', async ({ clock, settle }) => {
       const lengthMs = 1000;
       const window: Window = { type: 'rolling', lengthMs, bucketMs: 17 };
       const step = fc.record({
@@ -348,9 +332,7 @@ export function describeDistinct(open: OpenStore): void {
             const { nowMs } = clock;
             const names = values.map((value) => `${run} ${value}`);
             const claim = distinctClaim(names, max, { key: keyOf(`run ${run}`), window, onlyNew });
-            const result = await store.settle(
-              request({ subject: `payment:${run}-${index}`, claims: [claim] }),
-            );
+            const result = await settle({ subject: `payment:${run}-${index}`, claims: [claim] });
             const inWindow = onlyNew
               ? approvals.filter(
                   ({ value, atMs }, at) =>
@@ -370,9 +352,8 @@ export function describeDistinct(open: OpenStore): void {
     });
   });
 
-  it('is journalled as it was found', async () => {
-    const { store } = await ready(open);
-    const result = await store.settle(request({ claims: [distinctClaim(['a', 'b'], 1)] }));
+  it('is journalled as it was found', async ({ store, settle }) => {
+    const result = await settle({ claims: [distinctClaim(['a', 'b'], 1)] });
     expect((await store.entry('shop', idOf(result)))?.claims).toEqual([
       { type: 'distinct', holds: false, counted: 0, further: 2 },
     ]);

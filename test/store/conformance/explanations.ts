@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Callback } from '../../../src/callback/callback.ts';
 import { callbackKinds } from '../../../src/callback/kinds.ts';
 import { evaluate, pluginQuestionsOf } from '../../../src/policy/evaluate.ts';
@@ -14,7 +14,7 @@ import { VERSION } from '../../../src/values/version.ts';
 import { type Random, createRandom } from '../../../tools/chaos/random.ts';
 import { onePolicy, release as releaseOf } from '../../policy/callbacks.ts';
 import { change, idOf, priceChange } from '../requests.ts';
-import { type OpenStore, type StoreUnderTest, opened } from './store-under-test.ts';
+import { type OpenStore, type StoreUnderTest, testsOn } from './store-under-test.ts';
 
 /**
  * More with `DECISIONS=100000` in the environment of
@@ -207,8 +207,10 @@ async function decided(
 const entryOf = (store: Store, { callback }: Made, id: string) => store.entry(callback.source, id);
 
 export function describeExplanations(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('an explanation', () => {
-    it.each([
+    it.for([
       ['any decision', undefined],
       [
         'a decision by conditions and alternatives',
@@ -217,8 +219,7 @@ export function describeExplanations(open: OpenStore): void {
     ] as const)(
       'of %s is read as it was when it was made, character by character',
       { timeout: 3_600_000 },
-      async (_, read) => {
-        const under = await opened(open);
+      async ([, read], { empty: under }) => {
         const release = await inForce(under, read);
         const random = createRandom(7);
         const explained = new Map<string, number>();
@@ -245,8 +246,7 @@ export function describeExplanations(open: OpenStore): void {
       },
     );
 
-    it('is left out on request: the detail is as it was kept', async () => {
-      const under = await opened(open);
+    it('is left out on request: the detail is as it was kept', async ({ empty: under }) => {
       const release = await inForce(under);
       const made = anyCallback(createRandom(1), 1);
       const facts = factsAt(under.clock.nowMs);
@@ -264,8 +264,9 @@ export function describeExplanations(open: OpenStore): void {
       expect(await read(true)).toBe(whole(made, facts, proposal));
     });
 
-    it('says so where this version explains a decision otherwise than the one that made it', async () => {
-      const under = await opened(open);
+    it('says so where this version explains a decision otherwise than the one that made it', async ({
+      empty: under,
+    }) => {
       const release = await inForce(under);
       const made = anyCallback(createRandom(1), 1);
       const facts = factsAt(under.clock.nowMs);
@@ -282,8 +283,9 @@ export function describeExplanations(open: OpenStore): void {
       });
     });
 
-    it('says so where the decision was valid in another period, as after a change of time zones', async () => {
-      const under = await opened(open);
+    it('says so where the decision was valid in another period, as after a change of time zones', async ({
+      empty: under,
+    }) => {
       const release = await inForce(under);
       const made = anyCallback(createRandom(1), 1);
       const facts = factsAt(under.clock.nowMs);
@@ -299,8 +301,7 @@ export function describeExplanations(open: OpenStore): void {
       });
     });
 
-    it('shows an entry as far as it can, if the callback can no longer be read', async () => {
-      const under = await opened(open);
+    it('shows an entry as far as it can, if the callback can no longer be read', async ({ empty: under }) => {
       const release = await inForce(under);
       const made = anyCallback(createRandom(1), 1);
       const facts = factsAt(under.clock.nowMs);
@@ -326,7 +327,7 @@ export function describeExplanations(open: OpenStore): void {
       }
     });
 
-    it.each([
+    it.for([
       [
         'can no longer be compiled',
         '{"format":9}',
@@ -337,32 +338,34 @@ export function describeExplanations(open: OpenStore): void {
         OTHER_RELEASE.document,
         (revision: string) => `as revision ${revision} is that of ${OTHER_RELEASE.revision}`,
       ],
-    ])('has at least the words of the rule that refused, if its document %s', async (_, document, why) => {
-      const under = await opened(open);
-      await under.store.register(['shop', 'vault']);
-      const release = await readPolicyDirectory(POLICIES);
-      const { revision } = release;
-      await under.store.push({ revision, document, expected: '', by: 'ada', message: '' });
-      const random = createRandom(3);
-      for (let number = 0; ; number++) {
-        const made = anyCallback(random, number);
-        const facts = factsAt(under.clock.nowMs, { scheme: made.arrival.scheme });
-        const proposal = evaluate(release, made.callback, facts);
-        const refused = proposal.results.find(
-          ({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse',
-        );
-        if (refused === undefined || proposal.prices !== 0) continue;
-        const detail = keptDecision(made.arrival, facts, proposal);
-        const result = await under.store.settle({ callback: made.callback, proposal, scheme: '', detail });
-        if (!('id' in result)) continue;
-        const entry = await entryOf(under.store, made, result.id);
-        const { note, proposal: none, kept } = JSON.parse(entry?.detail ?? '') as Record<string, unknown>;
-        expect([none, kept]).toEqual([undefined, detail]);
-        expect(note).toContain(`version ${VERSION} can't explain this decision of version ${VERSION}: `);
-        expect(note).toContain(why(revision));
-        expect(note).toContain(`; ${refused.policy}/${refused.rule} refused: ${refused.because}`);
-        return;
-      }
-    });
+    ] as const)(
+      'has at least the words of the rule that refused, if its document %s',
+      async ([, document, why], { empty: under }) => {
+        await under.store.register(['shop', 'vault']);
+        const release = await readPolicyDirectory(POLICIES);
+        const { revision } = release;
+        await under.store.push({ revision, document, expected: '', by: 'ada', message: '' });
+        const random = createRandom(3);
+        for (let number = 0; ; number++) {
+          const made = anyCallback(random, number);
+          const facts = factsAt(under.clock.nowMs, { scheme: made.arrival.scheme });
+          const proposal = evaluate(release, made.callback, facts);
+          const refused = proposal.results.find(
+            ({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse',
+          );
+          if (refused === undefined || proposal.prices !== 0) continue;
+          const detail = keptDecision(made.arrival, facts, proposal);
+          const result = await under.store.settle({ callback: made.callback, proposal, scheme: '', detail });
+          if (!('id' in result)) continue;
+          const entry = await entryOf(under.store, made, result.id);
+          const { note, proposal: none, kept } = JSON.parse(entry?.detail ?? '') as Record<string, unknown>;
+          expect([none, kept]).toEqual([undefined, detail]);
+          expect(note).toContain(`version ${VERSION} can't explain this decision of version ${VERSION}: `);
+          expect(note).toContain(why(revision));
+          expect(note).toContain(`; ${refused.policy}/${refused.rule} refused: ${refused.because}`);
+          return;
+        }
+      },
+    );
   });
 }

@@ -1,8 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { FreezeDetail } from '../../../src/store/freezes.ts';
 import type { Freeze, Store } from '../../../src/store/store.ts';
 import { REVISION, START_MS, push, request, revisionOf, thaw } from '../requests.ts';
-import { type OpenStore, opened, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 /** What the source's journal says of freezes. */
 async function told(store: Store, source = 'shop'): Promise<readonly FreezeDetail[]> {
@@ -15,9 +15,14 @@ async function told(store: Store, source = 'shop'): Promise<readonly FreezeDetai
 const idsOf = (freezes: readonly Freeze[]): readonly string[] => freezes.map(({ id }) => id);
 
 export function describeFreezes(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('a freeze', () => {
-    it('holds for the next settle of every handle until it is lifted by any', async () => {
-      const { store, another } = await ready(open);
+    it('holds for the next settle of every handle until it is lifted by any', async ({
+      store,
+      another,
+      settle,
+    }) => {
       const other = await another();
       const { freeze, control: frozen } = await other.freeze({ reason: 'keys leaked', by: 'bob' });
       expect(freeze).toEqual({
@@ -29,7 +34,7 @@ export function describeFreezes(open: OpenStore): void {
       });
       expect(frozen).toMatchObject({ revision: REVISION, frozen: [freeze], lifted: [] });
       expect(await store.control()).toEqual(frozen);
-      expect(await store.settle(request())).toMatchObject({ verdict: 'FAILURE', code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ verdict: 'FAILURE', code: 'FROZEN' });
       const { lifted, control: thawed } = await store.unfreeze({ by: 'ada', ids: [freeze.id] });
       expect(lifted).toEqual([freeze]);
       expect(thawed).toMatchObject({ revision: REVISION, frozen: [] });
@@ -39,8 +44,12 @@ export function describeFreezes(open: OpenStore): void {
       expect(await other.settle(request())).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
     });
 
-    it('stacks on those that stand, and its end ends none of them', async () => {
-      const { store, clock, another } = await ready(open);
+    it('stacks on those that stand, and its end ends none of them', async ({
+      store,
+      clock,
+      another,
+      settle,
+    }) => {
       const other = await another();
       const { freeze: first } = await store.freeze({ reason: 'same', by: 'ada' });
       clock.advance(5);
@@ -53,9 +62,9 @@ export function describeFreezes(open: OpenStore): void {
         first,
         third,
       ]);
-      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ code: 'FROZEN' });
       expect((await store.unfreeze({ by: 'carol', ids: [third.id, first.id] })).control.frozen).toEqual([]);
-      expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+      expect(await settle()).toMatchObject({ code: 'APPROVED' });
       expect((await store.control()).lifted.map(({ id, by }) => [id, by])).toEqual([
         [second.id, 'carol'],
         [first.id, 'carol'],
@@ -63,8 +72,7 @@ export function describeFreezes(open: OpenStore): void {
       ]);
     });
 
-    it('never has the id of another, lifted or not', async () => {
-      const { store } = await ready(open);
+    it('never has the id of another, lifted or not', async ({ store }) => {
       const ids = new Set<string>();
       for (let round = 0; round < 30; round++) {
         const { freeze } = await store.freeze({ reason: `round ${round}`, by: 'ada' });
@@ -77,8 +85,7 @@ export function describeFreezes(open: OpenStore): void {
       expect((await store.control()).lifted).toHaveLength(20);
     });
 
-    it('stays if another id is named, or none', async () => {
-      const { store } = await ready(open);
+    it('stays if another id is named, or none', async ({ store }) => {
       const { freeze, control } = await store.freeze({ reason: 'drill', by: 'ada' });
       for (const ids of [[], ['f999999'], [''], ['x'], [`${freeze.id}0`]]) {
         expect(await store.unfreeze({ by: 'bob', ids, acknowledgeLoss: true })).toEqual({
@@ -94,8 +101,7 @@ export function describeFreezes(open: OpenStore): void {
       });
     });
 
-    it('is never refused because many stand', async () => {
-      const { store } = await ready(open);
+    it('is never refused because many stand', async ({ store, settle }) => {
       const given: Freeze[] = [];
       for (let round = 0; round < 110; round++) {
         given.push((await store.freeze({ reason: `round ${round}`, by: `by ${round}` })).freeze);
@@ -113,13 +119,12 @@ export function describeFreezes(open: OpenStore): void {
       expect((await told(store)).map(({ by }) => by)).toEqual(given.map(({ by }) => by));
       const last = given.at(-1)?.id ?? '';
       await store.unfreeze({ by: 'ada', ids: idsOf(given).filter((id) => id !== last) });
-      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ code: 'FROZEN' });
       expect((await store.unfreeze({ by: 'ada', ids: [last] })).control.frozen).toEqual([]);
-      expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+      expect(await settle()).toMatchObject({ code: 'APPROVED' });
     });
 
-    it('takes any text for a reason and an author, within bounds', async () => {
-      const { store } = await ready(open);
+    it('takes any text for a reason and an author, within bounds', async ({ store, settle }) => {
       const odd = [
         { reason: '', by: '' },
         { reason: '"}],{"\\\n\u0000\u001b[31m', by: '\u{1f512}' },
@@ -127,7 +132,7 @@ export function describeFreezes(open: OpenStore): void {
       ];
       for (const each of odd) {
         expect((await store.freeze(each)).freeze).toMatchObject(each);
-        expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+        expect(await settle()).toMatchObject({ code: 'FROZEN' });
       }
       expect((await store.control()).frozen).toMatchObject(odd);
       expect((await told(store)).flatMap(({ freezes }) => freezes)).toMatchObject(odd);
@@ -139,30 +144,25 @@ export function describeFreezes(open: OpenStore): void {
       for (const each of tooLong) {
         await expect(store.freeze(each)).rejects.toMatchObject({ code: 'USAGE' });
       }
-      expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+      expect(await settle()).toMatchObject({ code: 'APPROVED' });
     });
 
-    it('can precede every release', async () => {
-      const { store } = await opened(open);
+    it('can precede every release', async ({ empty: { store } }) => {
       await store.register(['shop']);
       await store.freeze({ reason: 'drill', by: 'ada' });
       expect(await store.settle(request({ revision: '' }))).toMatchObject({ code: 'FROZEN' });
     });
 
-    it('is kept by a push, and by a change of prices, with its id', async () => {
-      const { store } = await ready(open);
+    it('is kept by a push, and by a change of prices, with its id', async ({ store, settle }) => {
       const { freeze } = await store.freeze({ reason: 'drill', by: 'ada' });
       const { control } = await store.push(push('second', REVISION));
       expect(control).toMatchObject({ revision: revisionOf('second'), frozen: [freeze] });
       await store.changePrices({ set: [], remove: ['BTC'], by: 'ada' });
       expect((await store.control()).frozen).toEqual([freeze]);
-      expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
-        code: 'FROZEN',
-      });
+      expect(await settle({ revision: revisionOf('second') })).toMatchObject({ code: 'FROZEN' });
     });
 
-    it('stands, with all others, after the store was closed and opened again', async () => {
-      const { store, reopen } = await ready(open);
+    it('stands, with all others, after the store was closed and opened again', async ({ store, reopen }) => {
       await store.freeze({ reason: 'first', by: 'ada' });
       const { freeze } = await store.freeze({ reason: 'second', by: 'bob' });
       const { control } = await store.unfreeze({ by: 'carol', ids: [freeze.id] });
@@ -171,8 +171,10 @@ export function describeFreezes(open: OpenStore): void {
       expect(await again.settle(request())).toMatchObject({ code: 'FROZEN' });
     });
 
-    it('is told, and so is its end, by the journal of every source that is known', async () => {
-      const { store, clock } = await ready(open);
+    it('is told, and so is its end, by the journal of every source that is known', async ({
+      store,
+      clock,
+    }) => {
       const { freeze: first } = await store.freeze({ reason: 'drill', by: 'ada' });
       clock.advance(1);
       const { freeze: second } = await store.freeze({ reason: 'leak', by: 'bob' });
@@ -222,8 +224,9 @@ export function describeFreezes(open: OpenStore): void {
       expect(await store.entry('shop', entry?.id ?? '')).toEqual(entry);
     });
 
-    it('is lifted with a reason, which the journal of every source has, or without one', async () => {
-      const { store } = await ready(open);
+    it('is lifted with a reason, which the journal of every source has, or without one', async ({
+      store,
+    }) => {
       const lift = async (reason?: string) => {
         const { freeze } = await store.freeze({ reason: 'drill', by: 'ada' });
         const unfreeze = { by: 'carol', ids: [freeze.id], ...(reason !== undefined && { reason }) };
@@ -244,8 +247,7 @@ export function describeFreezes(open: OpenStore): void {
       }
     });
 
-    it('stays if the reason to lift it is too long', async () => {
-      const { store } = await ready(open);
+    it('stays if the reason to lift it is too long', async ({ store, settle }) => {
       const { freeze, control } = await store.freeze({ reason: 'drill', by: 'ada' });
       const unfreeze = { by: 'carol', ids: [freeze.id], reason: 'x'.repeat(1001) };
       await expect(store.unfreeze(unfreeze)).rejects.toMatchObject({
@@ -253,11 +255,10 @@ export function describeFreezes(open: OpenStore): void {
         message: 'the reason of the unfreeze has 1001 characters, and nothing was lifted; give at most 1000',
       });
       expect((await store.control()).frozen).toEqual(control.frozen);
-      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ code: 'FROZEN' });
     });
 
-    it('is told once by each journal, however many handles look at once', async () => {
-      const { store, another } = await ready(open);
+    it('is told once by each journal, however many handles look at once', async ({ store, another }) => {
       const handles = [store, await another(), await another()];
       for (let round = 0; round < 10; round++) {
         await Promise.all([
@@ -270,8 +271,11 @@ export function describeFreezes(open: OpenStore): void {
       for (const source of ['shop', 'vault']) expect(await told(store, source)).toHaveLength(10);
     });
 
-    it('that is ordered while others are lifted is not lifted with them', async () => {
-      const { store, another } = await ready(open);
+    it('that is ordered while others are lifted is not lifted with them', async ({
+      store,
+      another,
+      settle,
+    }) => {
       const other = await another();
       for (let round = 0; round < 10; round++) {
         const [{ freeze }] = await Promise.all([
@@ -282,7 +286,7 @@ export function describeFreezes(open: OpenStore): void {
         const wasSeen = (await store.control()).lifted.some(({ id }) => id === freeze.id);
         expect(stands).toBe(!wasSeen);
         const code = (await store.control()).frozen.length === 0 ? 'APPROVED' : 'FROZEN';
-        expect(await store.settle(request({ subject: `payment:${round}` }))).toMatchObject({ code });
+        expect(await settle({ subject: `payment:${round}` })).toMatchObject({ code });
       }
     });
   });

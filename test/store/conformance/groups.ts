@@ -182,11 +182,7 @@ export function describeGroups(open: OpenStore): void {
       const results = await Promise.all(
         Array.from({ length: MANY }, (_, index) =>
           (stores[(index >> 1) % handles] ?? store).settle(
-            request({
-              source: index % 2 === 0 ? 'shop' : 'kiosk',
-              subject: `payment:${index}`,
-              claims,
-            }),
+            request({ source: index % 2 === 0 ? 'shop' : 'kiosk', subject: `payment:${index}`, claims }),
           ),
         ),
       );

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { JournalEntry, JournalQuery, Store } from '../../../src/store/store.ts';
 import {
   OTHER_TERMS,
@@ -12,11 +12,13 @@ import {
   units,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, ready, testsOn } from './store-under-test.ts';
 
 const ODD_DETAIL = '{ "é": "\u{1f512}\\u0000",\t"amount": 1.50,\r\n "quote": "\\"\'", "x":"\u2028\uFFFD" }';
 
 export function describeJournal(open: OpenStore): void {
+  const it = testsOn(open);
+
   const detailsOf = async (store: Store, over: Partial<JournalQuery> = {}): Promise<string[]> =>
     (await store.entries({ source: 'shop', limit: 1000, ...over })).map((entry) => entry.detail);
 
@@ -33,13 +35,12 @@ export function describeJournal(open: OpenStore): void {
   };
 
   describe('the journal', () => {
-    it('has an entry of every decision, as it was decided', async () => {
-      const { store } = await ready(open);
+    it('has an entry of every decision, as it was decided', async ({ store, settle }) => {
       const claims = [
         windowClaim('4.000000000000000000000000000000000001', '10'),
         listClaim('missing', 'hold-all', ['a'], { decides: false }),
       ];
-      const result = await store.settle(request({ claims, detail: ODD_DETAIL }));
+      const result = await settle({ claims, detail: ODD_DETAIL });
       const expected: JournalEntry = {
         id: idOf(result),
         source: 'shop',
@@ -58,7 +59,7 @@ export function describeJournal(open: OpenStore): void {
       };
       expect(await store.entry('shop', idOf(result))).toEqual(expected);
       expect(await store.entries({ source: 'shop', limit: 1 })).toEqual([expected]);
-      const repeat = await store.settle(request({ claims, detail: 'again' }));
+      const repeat = await settle({ claims, detail: 'again' });
       expect(await store.entry('shop', idOf(repeat))).toEqual({
         ...expected,
         id: idOf(repeat),
@@ -77,16 +78,15 @@ export function describeJournal(open: OpenStore): void {
       });
     });
 
-    it('has one entry for every answer, in order, and counts them by source', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ detail: 'decided' }));
-      await store.settle(request({ detail: 'repeated' }));
-      await store.settle(request({ terms: OTHER_TERMS, detail: 'terms' }));
-      await store.settle(request({ revision: 'stale', detail: 'stale' }));
-      await store.settle(request({ validUntilMs: 0, detail: 'expired' }));
+    it('has one entry for every answer, in order, and counts them by source', async ({ store, settle }) => {
+      await settle({ detail: 'decided' });
+      await settle({ detail: 'repeated' });
+      await settle({ terms: OTHER_TERMS, detail: 'terms' });
+      await settle({ revision: 'stale', detail: 'stale' });
+      await settle({ validUntilMs: 0, detail: 'expired' });
       await store.freeze({ reason: 'drill', by: 'ada' });
       const frozen: unknown = expect.stringContaining('"change":"freeze"');
-      await store.settle(request({ detail: 'frozen' }));
+      await settle({ detail: 'frozen' });
       await store.recordNotification(notice({ source: 'shop', detail: 'notice' }));
       await store.settle(signing({ detail: 'vault' }));
       expect(await detailsOf(store)).toEqual(['decided', 'repeated', 'terms', frozen, 'frozen', 'notice']);
@@ -95,10 +95,9 @@ export function describeJournal(open: OpenStore): void {
       expect(await store.journalSize('unheard of')).toBe(0);
     });
 
-    it.each(['refused', 'self-check', 'late', 'reconciliation', 'archive'] as const)(
+    it.for(['refused', 'self-check', 'late', 'reconciliation', 'archive'] as const)(
       'records what decides nothing: %s',
-      async (type) => {
-        const { store, clock } = await ready(open);
+      async (type, { store, clock, settle }) => {
         clock.advance(7);
         const id = await store.record({
           source: 'shop',
@@ -122,12 +121,11 @@ export function describeJournal(open: OpenStore): void {
           claims: [],
           detail: ODD_DETAIL,
         });
-        expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
+        expect(await settle({ terms: OTHER_TERMS })).toMatchObject({ code: 'APPROVED' });
       },
     );
 
-    it('keeps the empty text where a record has none', async () => {
-      const { store } = await ready(open);
+    it('keeps the empty text where a record has none', async ({ store }) => {
       const id = await store.record({
         source: 'shop',
         type: 'self-check',
@@ -140,10 +138,9 @@ export function describeJournal(open: OpenStore): void {
       expect(await store.entry('shop', id)).toMatchObject({ subject: '', verdict: '', code: '', detail: '' });
     });
 
-    it('keeps a detail of 300,000 characters', async () => {
-      const { store } = await ready(open);
+    it('keeps a detail of 300,000 characters', async ({ store, settle }) => {
       const detail = `"${'é'.repeat(300_000)}"`;
-      const result = await store.settle(request({ detail }));
+      const result = await settle({ detail });
       expect((await store.entry('shop', idOf(result)))?.detail).toBe(detail);
     });
 
@@ -171,11 +168,8 @@ export function describeJournal(open: OpenStore): void {
       expect(await paged(store, { limit: 3, newestFirst: true })).toEqual(ids.toReversed());
     });
 
-    it('pages forwards and backwards through entries of one millisecond', async () => {
-      const { store } = await ready(open);
-      const settles = Array.from({ length: 25 }, (_, index) =>
-        store.settle(request({ subject: `payment:${index}` })),
-      );
+    it('pages forwards and backwards through entries of one millisecond', async ({ store, settle }) => {
+      const settles = Array.from({ length: 25 }, (_, index) => settle({ subject: `payment:${index}` }));
       const ids = new Set((await Promise.all(settles)).map(idOf));
       const found = await paged(store, { fromMs: START_MS, limit: 4 });
       expect(new Set(found)).toEqual(ids);
@@ -228,8 +222,7 @@ export function describeJournal(open: OpenStore): void {
       expect(await detailsOf(store, { subject, source: 'vault' })).toEqual([]);
     });
 
-    it('finds every type of entry by its subject', async () => {
-      const { store } = await ready(open);
+    it('finds every type of entry by its subject', async ({ store }) => {
       const vault = { source: 'vault', subject: 'transfer:1' };
       await store.settle(signing());
       await store.settle(signing());
@@ -268,21 +261,23 @@ export function describeJournal(open: OpenStore): void {
       expect(await detailsOf(store, { after: ids[1] ?? '', limit: 2 })).toEqual(['4', '5']);
     });
 
-    it('drops of entries of one millisecond no more than those up to the one that is named', async () => {
-      const { store } = await ready(open);
+    it('drops of entries of one millisecond no more than those up to the one that is named', async ({
+      store,
+      settle,
+    }) => {
       for (let index = 0; index < 5; index++) {
-        await store.settle(request({ subject: `payment:${index}`, detail: String(index) }));
+        await settle({ subject: `payment:${index}`, detail: String(index) });
       }
       const third = (await store.entries({ source: 'shop', limit: 5 }))[2]?.id ?? '';
       expect(await dropped(store, third)).toBe(3);
       expect(await detailsOf(store)).toEqual(['3', '4']);
     });
 
-    it('drops many in steps, each bounded, the one that is named in the last of them', async () => {
-      const { store } = await ready(open);
-      const settles = Array.from({ length: 1301 }, (_, index) =>
-        store.settle(request({ subject: `payment:${index}` })),
-      );
+    it('drops many in steps, each bounded, the one that is named in the last of them', async ({
+      store,
+      settle,
+    }) => {
+      const settles = Array.from({ length: 1301 }, (_, index) => settle({ subject: `payment:${index}` }));
       await Promise.all(settles);
       const [upTo] = (await store.entries({ source: 'shop', limit: 2, newestFirst: true })).slice(1);
       const steps: number[] = [];
@@ -350,13 +345,11 @@ export function describeJournal(open: OpenStore): void {
       expect(await detailsOf(store, { subject: 'payment:1', after: ids[7] ?? '' })).toEqual([]);
     });
 
-    it.each([0, 1001, -1, 1.5, Number.NaN])('rejects a limit of %d', async (limit) => {
-      const { store } = await ready(open);
+    it.for([0, 1001, -1, 1.5, Number.NaN])('rejects a limit of %d', async (limit, { store }) => {
       await expect(store.entries({ source: 'shop', limit })).rejects.toMatchObject({ code: 'USAGE' });
     });
 
-    it('rejects an `after` that is no id', async () => {
-      const { store } = await ready(open);
+    it('rejects an `after` that is no id', async ({ store }) => {
       await expect(store.entries({ source: 'shop', after: 'x', limit: 1 })).rejects.toMatchObject({
         code: 'USAGE',
       });

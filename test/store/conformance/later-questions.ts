@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Claim } from '../../../src/claims/claims.ts';
 import type { Window } from '../../../src/claims/window.ts';
 import type { SettleResult, Store } from '../../../src/store/store.ts';
@@ -19,7 +19,7 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, ready, testsOn } from './store-under-test.ts';
 
 const verdictOf = (result: SettleResult): string => ('verdict' in result ? result.verdict : result.outcome);
 
@@ -38,6 +38,8 @@ const second = revisionOf('second');
  * Every SUCCESS counts in the windows in which it is given; a subject counts once in each, at its latest one.
  */
 export function describeLaterQuestions(open: OpenStore): void {
+  const it = testsOn(open);
+
   type Question = 'sign_prepare' | 'sign_start' | 'payment';
 
   /** Asks about an operation, with the claim that is about it. */
@@ -144,12 +146,13 @@ export function describeLaterQuestions(open: OpenStore): void {
   });
 
   describe('what a later question moves', () => {
-    it('is counted once, at the latest, and nothing of others moves with it', async () => {
-      const { store, clock } = await ready(open);
+    it('is counted once, at the latest, and nothing of others moves with it', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       const ask = async (name: string, amount: string) =>
-        verdictOf(
-          await store.settle(request({ subject: `payment:${name}`, claims: [windowClaim(amount, '100')] })),
-        );
+        verdictOf(await settle({ subject: `payment:${name}`, claims: [windowClaim(amount, '100')] }));
       await ask('a', '0.000000000000000000000000000000000001');
       await ask('b', '7');
       clock.advance(30 * MINUTE_MS);
@@ -162,13 +165,10 @@ export function describeLaterQuestions(open: OpenStore): void {
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it('is the sum of all its claims on one counter', async () => {
-      const { store, clock } = await ready(open);
+    it('is the sum of all its claims on one counter', async ({ store, clock, settle }) => {
       const ask = async (...amounts: readonly string[]) =>
         verdictOf(
-          await store.settle(
-            request({ claims: amounts.map((amount) => windowClaim(amount, '10', { retryable: true })) }),
-          ),
+          await settle({ claims: amounts.map((amount) => windowClaim(amount, '10', { retryable: true })) }),
         );
       expect(await ask('4', '5')).toBe('SUCCESS');
       clock.advance(2 * MINUTE_MS);
@@ -179,15 +179,12 @@ export function describeLaterQuestions(open: OpenStore): void {
       expect(await usedOf(store)).toBe(units('1'));
     });
 
-    it('counts in a new calendar period too, and the old one keeps it', async () => {
-      const { store, clock } = await ready(open);
+    it('counts in a new calendar period too, and the old one keeps it', async ({ store, clock, settle }) => {
       const day = (startMs: number): Window => ({ type: 'calendar', startMs, endMs: startMs + 24 * HOUR_MS });
       const [today, tomorrow] = [day(START_MS - 23 * HOUR_MS), day(START_MS + HOUR_MS)];
       const ask = async (name: string, window: Window) =>
         verdictOf(
-          await store.settle(
-            request({ subject: `payment:${name}`, claims: [windowClaim('10', '10', { window })] }),
-          ),
+          await settle({ subject: `payment:${name}`, claims: [windowClaim('10', '10', { window })] }),
         );
       expect(await ask('a', today)).toBe('SUCCESS');
       clock.advance(30 * MINUTE_MS);
@@ -204,28 +201,29 @@ export function describeLaterQuestions(open: OpenStore): void {
       expect(await ask('c', tomorrow)).toBe('FAILURE');
     });
 
-    it('stays in the counter of another alternative, which another question took', async () => {
-      const { store, clock } = await ready(open);
+    it('stays in the counter of another alternative, which another question took', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       const ask = async (question: Question, max: string) =>
         verdictOf(
-          await store.settle(
-            request({
-              subject: 'transfer:1',
-              question,
-              claims: [
-                windowClaim('10', max, { result: 0, decides: false, key: keyOf('one') }),
-                windowClaim('10', '10', { result: 1, decides: false, key: keyOf('other') }),
-              ],
-              choices: [
-                {
-                  result: 2,
-                  decides: true,
-                  retryable: false,
-                  alternatives: [0, 1].map((at) => ({ from: at, to: at + 1, requires: [at] })),
-                },
-              ],
-            }),
-          ),
+          await settle({
+            subject: 'transfer:1',
+            question,
+            claims: [
+              windowClaim('10', max, { result: 0, decides: false, key: keyOf('one') }),
+              windowClaim('10', '10', { result: 1, decides: false, key: keyOf('other') }),
+            ],
+            choices: [
+              {
+                result: 2,
+                decides: true,
+                retryable: false,
+                alternatives: [0, 1].map((at) => ({ from: at, to: at + 1, requires: [at] })),
+              },
+            ],
+          }),
         );
       expect(await ask('sign_prepare', '10')).toBe('SUCCESS');
       clock.advance(MINUTE_MS);
@@ -234,13 +232,12 @@ export function describeLaterQuestions(open: OpenStore): void {
       expect(await usedOf(store, { key: keyOf('other') })).toBe(units('10'));
     });
 
-    it('is given back once by a release, whichever bucket it is in', async () => {
-      const { store, clock } = await ready(open);
+    it('is given back once by a release, whichever bucket it is in', async ({ store, clock, settle }) => {
       const claims = [windowClaim('10', '30'), distinctClaim(['a'], 3)];
-      await store.settle(request({ claims }));
-      await store.settle(request({ subject: 'payment:2', claims }));
+      await settle({ claims });
+      await settle({ subject: 'payment:2', claims });
       clock.advance(30 * MINUTE_MS);
-      await store.settle(request({ claims }));
+      await settle({ claims });
       const state = await store.subject('shop', 'payment:1');
       const [of = ''] = state?.approvals ?? [];
       const release = {
@@ -266,12 +263,15 @@ export function describeLaterQuestions(open: OpenStore): void {
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it('is counted anew, and nothing of it is taken away twice, if the counter is gone', async () => {
-      const { store, clock } = await ready(open);
+    it('is counted anew, and nothing of it is taken away twice, if the counter is gone', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       const short: Window = { type: 'rolling', lengthMs: MINUTE_MS, bucketMs: 1000 };
       const claim = (amount: string) => windowClaim(amount, '100', { window: short });
       const ask = (name: string, amount: string) =>
-        store.settle(request({ subject: `payment:${name}`, claims: [claim(amount)] }));
+        settle({ subject: `payment:${name}`, claims: [claim(amount)] });
       await ask('a', '40');
       clock.advance(2 * MINUTE_MS);
       await ask('b', '50');
@@ -293,8 +293,10 @@ export function describeLaterQuestions(open: OpenStore): void {
       question: fc.constantFrom<Question>('sign_prepare', 'sign_start'),
     });
 
-    it('an amount is within its limit in every window, and errs by one bucket at most', async () => {
-      const { store, clock } = await ready(open);
+    it('an amount is within its limit in every window, and errs by one bucket at most', async ({
+      store,
+      clock,
+    }) => {
       let run = 0;
       await fc.assert(
         fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 25 }), async (steps) => {
@@ -322,8 +324,7 @@ export function describeLaterQuestions(open: OpenStore): void {
       );
     });
 
-    it('different and new values are within their limits, to the millisecond', async () => {
-      const { store, clock } = await ready(open);
+    it('different and new values are within their limits, to the millisecond', async ({ store, clock }) => {
       let run = 0;
       await fc.assert(
         fc.asyncProperty(

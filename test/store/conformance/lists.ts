@@ -1,9 +1,11 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { START_MS, change, claimsOf, listClaim, request } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { START_MS, change, claimsOf, listClaim } from '../requests.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeLists(open: OpenStore): void {
+  const it = testsOn(open);
+
   const valuesOf = async (store: Store, list: string, source = 'shop'): Promise<string[]> => {
     const values: string[] = [];
     for await (const entry of store.listEntries(source, list)) values.push(entry.value);
@@ -11,8 +13,7 @@ export function describeLists(open: OpenStore): void {
   };
 
   describe('lists', () => {
-    it('count what was really added and removed', async () => {
-      const { store, clock } = await ready(open);
+    it('count what was really added and removed', async ({ store, clock }) => {
       expect(await store.changeList(change('list', ['a', 'b', 'b']))).toEqual({
         added: 2,
         removed: 0,
@@ -27,8 +28,7 @@ export function describeLists(open: OpenStore): void {
       expect(await valuesOf(store, 'list')).toEqual(['b', 'c']);
     });
 
-    it('are not made by removing from one that does not exist', async () => {
-      const { store } = await ready(open);
+    it('are not made by removing from one that does not exist', async ({ store }) => {
       await expect(store.changeList(change('blocked-user', [], ['a']))).rejects.toMatchObject({
         code: 'NOT_FOUND',
       });
@@ -36,8 +36,7 @@ export function describeLists(open: OpenStore): void {
       expect(await store.entries({ source: 'shop', limit: 10 })).toEqual([]);
     });
 
-    it('keep when an entry was first added', async () => {
-      const { store, clock } = await ready(open);
+    it('keep when an entry was first added', async ({ store, clock }) => {
       await store.changeList(change('list', ['a']));
       clock.advance(10);
       await store.changeList(change('list', ['a', 'b']));
@@ -51,8 +50,7 @@ export function describeLists(open: OpenStore): void {
       );
     });
 
-    it('belong to their source, and are seen by every handle', async () => {
-      const { store, another } = await ready(open);
+    it('belong to their source, and are seen by every handle', async ({ store, another }) => {
       await store.changeList(change('one', ['a']));
       await store.changeList(change('two', []));
       await store.changeList(change('one', ['z', 'y'], [], { source: 'vault' }));
@@ -67,14 +65,12 @@ export function describeLists(open: OpenStore): void {
       expect(await valuesOf(other, 'two')).toEqual([]);
     });
 
-    it('reject a look into a list that does not exist', async () => {
-      const { store } = await ready(open);
+    it('reject a look into a list that does not exist', async ({ store }) => {
       await store.changeList(change('list', ['a'], [], { source: 'vault' }));
       await expect(valuesOf(store, 'list')).rejects.toMatchObject({ code: 'NOT_FOUND' });
     });
 
-    it('journal each change with who, why and what', async () => {
-      const { store } = await ready(open);
+    it('journal each change with who, why and what', async ({ store }) => {
       await store.changeList(change('list', ['a'], ['b']));
       const [entry, ...others] = await store.entries({ source: 'shop', limit: 10 });
       expect(others).toEqual([]);
@@ -95,15 +91,13 @@ export function describeLists(open: OpenStore): void {
       });
     });
 
-    it('keep values apart that differ in any character', async () => {
-      const { store } = await ready(open);
+    it('keep values apart that differ in any character', async ({ store }) => {
       const values = ['a', 'A', ' a', 'a ', '', 'é', 'e\u0301', '__proto__', '1', '01', '1.0', "' or 1=1 --"];
       expect(await store.changeList(change('list', values))).toMatchObject({ added: values.length });
       expect(await valuesOf(store, 'list')).toEqual(values.toSorted());
     });
 
-    it('hold very many entries, given and read at once', async () => {
-      const { store } = await ready(open);
+    it('hold very many entries, given and read at once', async ({ store, settle }) => {
       const many = Array.from({ length: 25_000 }, (_, index) => `0x${index.toString(16).padStart(40, '0')}`);
       expect(await store.changeList(change('list', many))).toMatchObject({
         added: 25_000,
@@ -111,9 +105,9 @@ export function describeLists(open: OpenStore): void {
       });
       expect(await valuesOf(store, 'list')).toEqual(many);
       const last = many.slice(-1);
-      const result = await store.settle(
-        request({ claims: [listClaim('list', 'hold-all', last), listClaim('list', 'hold-none', ['0x'])] }),
-      );
+      const result = await settle({
+        claims: [listClaim('list', 'hold-all', last), listClaim('list', 'hold-none', ['0x'])],
+      });
       expect(claimsOf(result)).toEqual([
         { type: 'list', holds: true, missing: false, present: last },
         { type: 'list', holds: true, missing: false, present: [] },
@@ -124,8 +118,7 @@ export function describeLists(open: OpenStore): void {
       });
     });
 
-    it('can be changed while they are read', async () => {
-      const { store } = await ready(open);
+    it('can be changed while they are read', async ({ store }) => {
       const many = Array.from({ length: 3000 }, (_, index) => `value ${index}`);
       await store.changeList(change('list', many));
       const seen = new Set<string>();

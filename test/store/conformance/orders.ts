@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ClaimResult } from '../../../src/claims/claims.ts';
 import type { Order, SettleRequest, Store } from '../../../src/store/store.ts';
 import type { OrderFound } from '../../../src/claims/order.ts';
@@ -19,7 +19,7 @@ import {
   windowClaim,
   thaw,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 const order = (over: Partial<Order> = {}): Order => ({
   ...announcement(),
@@ -36,9 +36,10 @@ const claimingWith = (over: Partial<Asked>): SettleRequest => request({ claims: 
 const claiming = claimingWith({});
 
 export function describeOrders(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('announcing orders', () => {
-    it('is kept as it was announced, for its subject and source', async () => {
-      const { store, another } = await ready(open);
+    it('is kept as it was announced, for its subject and source', async ({ store, another }) => {
       const members = { ...MEMBERS, 'é "\\': ' \u{1f512}', empty: '', constructor: 'x' };
       const announced = await store.expectOrder(announcement({ members }));
       expect(announced).toEqual({ outcome: 'expected', order: order({ members }) });
@@ -48,8 +49,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await other.order('vault', 'payment:1')).toBeUndefined();
     });
 
-    it('changes nothing if the very same stands', async () => {
-      const { store, clock } = await ready(open);
+    it('changes nothing if the very same stands', async ({ store, clock }) => {
       await store.expectOrder(announcement());
       clock.advance(10);
       const members = Object.fromEntries(Object.entries(MEMBERS).toReversed());
@@ -60,21 +60,19 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(1);
     });
 
-    it.each([
+    it.for([
       ['another text', { members: { ...MEMBERS, amount: '100.1' } }],
       ['one member more', { members: { ...MEMBERS, memo: '' } }],
       ['one member less', { members: { userId: '12345' } }],
       ['another expiry', { expiresAtMs: START_MS + HOUR_MS + 1 }],
-    ])('conflicts with another that stands: %s', async (_name, over) => {
-      const { store } = await ready(open);
+    ] as const)('conflicts with another that stands: %s', async ([, over], { store }) => {
       await store.expectOrder(announcement());
       expect(await store.expectOrder(announcement(over))).toEqual({ outcome: 'conflict', order: order() });
       expect(await store.order('shop', 'payment:1')).toEqual(order());
       expect(await store.journalSize('shop')).toBe(1);
     });
 
-    it('takes the place of a cancelled one, also if it is the very same', async () => {
-      const { store, clock } = await ready(open);
+    it('takes the place of a cancelled one, also if it is the very same', async ({ store, clock }) => {
       for (const members of [MEMBERS, MEMBERS, { ...MEMBERS, amount: '7' }]) {
         expect(await store.expectOrder(announcement({ members }))).toEqual({
           outcome: 'expected',
@@ -86,8 +84,7 @@ export function describeOrders(open: OpenStore): void {
       }
     });
 
-    it('takes the place of an expired one, from the very millisecond on', async () => {
-      const { store, clock } = await ready(open);
+    it('takes the place of an expired one, from the very millisecond on', async ({ store, clock }) => {
       await store.expectOrder(announcement());
       const next = announcement({ expiresAtMs: START_MS + 2 * HOUR_MS });
       clock.advance(HOUR_MS - 1);
@@ -103,8 +100,10 @@ export function describeOrders(open: OpenStore): void {
       });
     });
 
-    it('conflicts with one that is used, even if it is the very same or has expired', async () => {
-      const { store, clock } = await ready(open);
+    it('conflicts with one that is used, even if it is the very same or has expired', async ({
+      store,
+      clock,
+    }) => {
       await store.expectOrder(announcement());
       await store.settle(claiming);
       const used = order({ state: 'used', endedAtMs: START_MS });
@@ -116,14 +115,13 @@ export function describeOrders(open: OpenStore): void {
       });
     });
 
-    it.each([
+    it.for([
       ['without members, which would agree with whatever comes', { members: {} }],
       ['that expires before 1970', { expiresAtMs: -1 }],
       ['that expires between two milliseconds', { expiresAtMs: START_MS + 0.5 }],
       ['that expires at no time', { expiresAtMs: Number.NaN }],
       ['that never expires', { expiresAtMs: Number.POSITIVE_INFINITY }],
-    ])('rejects one %s, and leaves what stands', async (_name, over) => {
-      const { store } = await ready(open);
+    ] as const)('rejects one %s, and leaves what stands', async ([, over], { store }) => {
       await expect(store.expectOrder(announcement(over))).rejects.toMatchObject({ code: 'USAGE' });
       expect(await store.order('shop', 'payment:1')).toBeUndefined();
       await store.expectOrder(announcement());
@@ -132,8 +130,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(1);
     });
 
-    it('may expire at once, or after the century', async () => {
-      const { store } = await ready(open);
+    it('may expire at once, or after the century', async ({ store }) => {
       expect(await store.expectOrder(announcement({ expiresAtMs: 0 }))).toMatchObject({
         outcome: 'expected',
         order: { state: 'expired' },
@@ -148,8 +145,7 @@ export function describeOrders(open: OpenStore): void {
       expect(entry?.detail).toContain(String(last.expiresAtMs));
     });
 
-    it('is cancelled once, and is kept to say so', async () => {
-      const { store, clock } = await ready(open);
+    it('is cancelled once, and is kept to say so', async ({ store, clock }) => {
       await store.expectOrder(announcement());
       clock.advance(5);
       const cancelled = order({ state: 'cancelled', endedAtMs: START_MS + 5 });
@@ -161,8 +157,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(2);
     });
 
-    it('is not cancelled once it is used or expired', async () => {
-      const { store, clock } = await ready(open);
+    it('is not cancelled once it is used or expired', async ({ store, clock }) => {
       await store.expectOrder(announcement());
       await store.expectOrder(announcement({ subject: 'payment:2' }));
       await store.settle(claiming);
@@ -178,8 +173,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
     });
 
-    it('can not be cancelled if there is none', async () => {
-      const { store } = await ready(open);
+    it('can not be cancelled if there is none', async ({ store }) => {
       await store.expectOrder(announcement({ source: 'vault' }));
       await expect(store.cancelOrder(cancel)).rejects.toMatchObject({
         code: 'NOT_FOUND',
@@ -188,8 +182,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(0);
     });
 
-    it('journals each change with who and what', async () => {
-      const { store, clock } = await ready(open);
+    it('journals each change with who and what', async ({ store, clock }) => {
       await store.expectOrder(announcement());
       clock.advance(3);
       await store.cancelOrder(cancel);
@@ -216,8 +209,7 @@ export function describeOrders(open: OpenStore): void {
   });
 
   describe('a claim that an order was announced', () => {
-    it('fails without one: also if another subject or source has it', async () => {
-      const { store } = await ready(open);
+    it('fails without one: also if another subject or source has it', async ({ store }) => {
       await store.expectOrder(announcement({ subject: 'payment:2' }));
       await store.expectOrder(announcement({ source: 'vault' }));
       const result = await store.settle(claiming);
@@ -226,11 +218,10 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'expected' });
     });
 
-    it('holds if every announced member agrees, and uses the order up', async () => {
-      const { store, clock } = await ready(open);
+    it('holds if every announced member agrees, and uses the order up', async ({ store, clock, settle }) => {
       await store.expectOrder(announcement());
       clock.advance(HOUR_MS - 1);
-      const result = await store.settle(request({ claims: [orderClaim({ ...MEMBERS, memo: 'more' })] }));
+      const result = await settle({ claims: [orderClaim({ ...MEMBERS, memo: 'more' })] });
       expect(result).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
       expect(claimsOf(result)).toEqual(found('agrees'));
       expect(await store.order('shop', 'payment:1')).toEqual(
@@ -238,7 +229,7 @@ export function describeOrders(open: OpenStore): void {
       );
     });
 
-    it.each([
+    it.for([
       ['another text', { ...MEMBERS, amount: '100.0' }, ['amount']],
       ['another case', { ...MEMBERS, symbol: 'usdt1742' }, ['symbol']],
       ['an empty text', { ...MEMBERS, userId: '' }, ['userId']],
@@ -249,58 +240,56 @@ export function describeOrders(open: OpenStore): void {
       ],
       ['one that it lacks', { userId: '12345', symbol: 'USDT1742', amount: '100' }, ['scheme']],
       ['all that it lacks', {}, ['amount', 'scheme', 'symbol', 'userId']],
-    ])('fails if a member differs: %s', async (_name, members, differs) => {
-      const { store } = await ready(open);
+    ] as const)('fails if a member differs: %s', async ([, members, differs], { store, settle }) => {
       await store.expectOrder(announcement());
-      const result = await store.settle(request({ claims: [orderClaim(members)] }));
+      const result = await settle({ claims: [orderClaim(members)] });
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual(found('differs', ...differs));
       expect(await store.order('shop', 'payment:1')).toEqual(order());
     });
 
-    it.each(['constructor', 'toString', 'hasOwnProperty'])(
+    it.for(['constructor', 'toString', 'hasOwnProperty'])(
       'does not take a name of the language for a member: %s',
-      async (name) => {
-        const { store } = await ready(open);
+      async (name, { store }) => {
         await store.expectOrder(announcement({ members: { [name]: '' } }));
         expect(claimsOf(await store.settle(claiming))).toEqual(found('differs', name));
       },
     );
 
-    it('fails at and after the expiry, and says so before it compares', async () => {
-      const { store, clock } = await ready(open);
+    it('fails at and after the expiry, and says so before it compares', async ({ store, clock, settle }) => {
       await store.expectOrder(announcement());
       clock.advance(HOUR_MS);
-      const result = await store.settle(request({ claims: [orderClaim({})] }));
+      const result = await settle({ claims: [orderClaim({})] });
       expect(result).toMatchObject({ verdict: 'FAILURE' });
       expect(claimsOf(result)).toEqual(found('expired'));
       expect(await store.order('shop', 'payment:1')).toEqual(order({ state: 'expired' }));
     });
 
-    it('fails if the order was cancelled, also after its expiry, and says so before it compares', async () => {
-      const { store, clock } = await ready(open);
+    it('fails if the order was cancelled, also after its expiry, and says so before it compares', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       await store.expectOrder(announcement());
       await store.cancelOrder(cancel);
-      expect(claimsOf(await store.settle(request({ claims: [orderClaim({})] })))).toEqual(found('cancelled'));
+      expect(claimsOf(await settle({ claims: [orderClaim({})] }))).toEqual(found('cancelled'));
       clock.advance(2 * HOUR_MS);
       expect(claimsOf(await store.settle(claiming))).toEqual(found('cancelled'));
     });
 
-    it.each([
+    it.for([
       ['the proposal refuses', { approves: false }, 'RULE_REFUSED'],
       ['another claim fails', { claims: [orderClaim(), windowClaim('11', '10')] }, 'RULE_REFUSED'],
       ['the proposal is stale', { revision: revisionOf('older') }, undefined],
       ['the proposal is not valid now', { validUntilMs: START_MS }, undefined],
-    ])('does not use the order up if %s', async (_name, over, code) => {
-      const { store } = await ready(open);
+    ] as const)('does not use the order up if %s', async ([, over, code], { store, settle }) => {
       await store.expectOrder(announcement());
-      const result = await store.settle(request({ claims: [orderClaim()], ...over }));
+      const result = await settle({ claims: [orderClaim()], ...over });
       expect('code' in result ? result.code : undefined).toBe(code);
       expect(await store.order('shop', 'payment:1')).toEqual(order());
     });
 
-    it('does not use the order up while frozen', async () => {
-      const { store } = await ready(open);
+    it('does not use the order up while frozen', async ({ store }) => {
       await store.expectOrder(announcement());
       await store.freeze({ reason: 'drill', by: 'ada' });
       expect(await store.settle(claiming)).toMatchObject({ code: 'FROZEN', claims: [] });
@@ -309,34 +298,35 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.settle(claiming)).toMatchObject({ verdict: 'SUCCESS' });
     });
 
-    it('holds for the subject that uses it, in repeats and other questions, also after the expiry', async () => {
-      const { store, clock } = await ready(open);
+    it('holds for the subject that uses it, in repeats and other questions, also after the expiry', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       await store.expectOrder(announcement({ source: 'vault', subject: 'transfer:1' }));
       const about = { source: 'vault', subject: 'transfer:1', claims: [orderClaim()] } as const;
-      const prepared = await store.settle(request({ ...about, question: 'sign_prepare' }));
+      const prepared = await settle({ ...about, question: 'sign_prepare' });
       expect(prepared).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       clock.advance(2 * HOUR_MS);
-      const repeated = await store.settle(request({ ...about, question: 'sign_prepare' }));
+      const repeated = await settle({ ...about, question: 'sign_prepare' });
       expect(repeated).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: idOf(prepared) });
       expect(claimsOf(repeated)).toEqual(found('agrees'));
-      const started = await store.settle(request({ ...about, question: 'sign_start' }));
+      const started = await settle({ ...about, question: 'sign_start' });
       expect(started).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(claimsOf(started)).toEqual(found('agrees'));
       expect(await store.order('vault', 'transfer:1')).toMatchObject({ state: 'used', endedAtMs: START_MS });
     });
 
-    it('is still compared once it is used', async () => {
-      const { store } = await ready(open);
+    it('is still compared once it is used', async ({ store, settle }) => {
       await store.expectOrder(announcement());
       await store.settle(claiming);
-      const result = await store.settle(request({ claims: [orderClaim({ ...MEMBERS, scheme: 'md5' })] }));
+      const result = await settle({ claims: [orderClaim({ ...MEMBERS, scheme: 'md5' })] });
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       expect(claimsOf(result)).toEqual(found('differs', 'scheme'));
     });
 
-    it('gives way to changed terms, which leave the order alone', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ approves: false, retryable: true }));
+    it('gives way to changed terms, which leave the order alone', async ({ store, settle }) => {
+      await settle({ approves: false, retryable: true });
       await store.expectOrder(announcement());
       expect(await store.settle(claimingWith({ terms: OTHER_TERMS }))).toMatchObject({
         code: 'TERMS_CHANGED',
@@ -349,28 +339,28 @@ export function describeOrders(open: OpenStore): void {
       });
     });
 
-    it('is found alike by several claims of one request, and used once', async () => {
-      const { store } = await ready(open);
+    it('is found alike by several claims of one request, and used once', async ({ store, settle }) => {
       await store.expectOrder(announcement());
-      const result = await store.settle(request({ claims: [orderClaim(), orderClaim({}), orderClaim()] }));
+      const result = await settle({ claims: [orderClaim(), orderClaim({}), orderClaim()] });
       expect(claimsOf(result)).toEqual([
         ...found('agrees'),
         ...found('differs', 'amount', 'scheme', 'symbol', 'userId'),
         ...found('agrees'),
       ]);
       expect(await store.order('shop', 'payment:1')).toEqual(order());
-      const both = await store.settle(
-        request({ revision: REVISION, question: 'sign_start', claims: [orderClaim(), orderClaim()] }),
-      );
+      const both = await settle({
+        revision: REVISION,
+        question: 'sign_start',
+        claims: [orderClaim(), orderClaim()],
+      });
       expect(both).toMatchObject({ verdict: 'SUCCESS' });
       expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
     });
 
-    it('is journalled as it was found', async () => {
-      const { store } = await ready(open);
+    it('is journalled as it was found', async ({ store, settle }) => {
       await store.expectOrder(announcement());
       const claims = [orderClaim(), orderClaim({ ...MEMBERS, amount: '1' }, { decides: false })];
-      const result = await store.settle(request({ claims }));
+      const result = await settle({ claims });
       expect((await store.entry('shop', idOf(result)))?.claims).toEqual([
         ...found('agrees'),
         ...found('differs', 'amount'),
@@ -382,7 +372,7 @@ export function describeOrders(open: OpenStore): void {
     const observing = (members = MEMBERS, over: Partial<Asked> = {}) =>
       request({ claims: [orderClaim(members, { decides: false })], ...over });
 
-    it.each([
+    it.for([
       ['is missing', 'missing', async () => undefined],
       [
         'is cancelled',
@@ -392,19 +382,20 @@ export function describeOrders(open: OpenStore): void {
           await store.cancelOrder(cancel);
         },
       ],
-    ] as const)('decides nothing where the order %s, and leaves it so', async (_name, state, prepare) => {
-      const { store } = await ready(open);
-      await prepare(store);
-      const before = await store.order('shop', 'payment:1');
-      const result = await store.settle(observing());
-      expect(result).toMatchObject({ verdict: 'SUCCESS' });
-      expect(claimsOf(result)).toEqual(found(state));
-      expect(await store.order('shop', 'payment:1')).toEqual(before);
-      expect(claimsOf(await store.settle(observing()))).toEqual(found(state));
-    });
+    ] as const)(
+      'decides nothing where the order %s, and leaves it so',
+      async ([, state, prepare], { store }) => {
+        await prepare(store);
+        const before = await store.order('shop', 'payment:1');
+        const result = await store.settle(observing());
+        expect(result).toMatchObject({ verdict: 'SUCCESS' });
+        expect(claimsOf(result)).toEqual(found(state));
+        expect(await store.order('shop', 'payment:1')).toEqual(before);
+        expect(claimsOf(await store.settle(observing()))).toEqual(found(state));
+      },
+    );
 
-    it('uses the order up on approval, if it agrees or differs', async () => {
-      const { store } = await ready(open);
+    it('uses the order up on approval, if it agrees or differs', async ({ store }) => {
       await store.expectOrder(announcement());
       expect(claimsOf(await store.settle(observing()))).toEqual(found('agrees'));
       expect(await store.order('shop', 'payment:1')).toMatchObject({ state: 'used' });
@@ -414,8 +405,10 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.order('shop', 'payment:2')).toMatchObject({ state: 'used' });
     });
 
-    it('leaves an expired order expired: what came too late must not hold once the rule is enforced', async () => {
-      const { store, clock } = await ready(open);
+    it('leaves an expired order expired: what came too late must not hold once the rule is enforced', async ({
+      store,
+      clock,
+    }) => {
       await store.expectOrder(announcement());
       clock.advance(HOUR_MS);
       const prepared = await store.settle(observing(MEMBERS, { question: 'sign_prepare' }));
@@ -429,12 +422,14 @@ export function describeOrders(open: OpenStore): void {
       }
     });
 
-    it('leaves an order used that it found to differ, which differs as well once the rule is enforced', async () => {
-      const { store } = await ready(open);
+    it('leaves an order used that it found to differ, which differs as well once the rule is enforced', async ({
+      store,
+      settle,
+    }) => {
       await store.expectOrder(announcement());
       const other = { ...MEMBERS, amount: '101' };
       expect(await store.settle(observing(other))).toMatchObject({ verdict: 'SUCCESS' });
-      const enforced = await store.settle(request({ claims: [orderClaim(other)] }));
+      const enforced = await settle({ claims: [orderClaim(other)] });
       expect(enforced).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       expect(claimsOf(enforced)).toEqual(found('differs', 'amount'));
       expect(await store.cancelOrder(cancel)).toMatchObject({ outcome: 'ended' });
@@ -443,8 +438,7 @@ export function describeOrders(open: OpenStore): void {
       });
     });
 
-    it('does not use the order of a refused decision up', async () => {
-      const { store } = await ready(open);
+    it('does not use the order of a refused decision up', async ({ store }) => {
       await store.expectOrder(announcement());
       await store.settle(observing(MEMBERS, { approves: false }));
       expect(await store.order('shop', 'payment:1')).toEqual(order());
@@ -454,8 +448,7 @@ export function describeOrders(open: OpenStore): void {
   describe('a refusal for the want of an order', () => {
     const hopeful = request({ claims: [orderClaim(MEMBERS, { retryable: true })] });
 
-    it('is decided again once the order is announced, and the approval stands', async () => {
-      const { store } = await ready(open);
+    it('is decided again once the order is announced, and the approval stands', async ({ store }) => {
       expect(claimsOf(await store.settle(hopeful))).toEqual(found('missing'));
       expect(await store.settle(hopeful)).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       await store.expectOrder(announcement());
@@ -464,8 +457,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.settle(hopeful)).toMatchObject({ outcome: 'repeated', of: idOf(approved) });
     });
 
-    it('is decided again once a cancelled order is announced again', async () => {
-      const { store } = await ready(open);
+    it('is decided again once a cancelled order is announced again', async ({ store }) => {
       await store.expectOrder(announcement());
       await store.cancelOrder(cancel);
       expect(await store.settle(hopeful)).toMatchObject({ verdict: 'FAILURE' });
@@ -473,8 +465,7 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.settle(hopeful)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('stands if it does not ask to be decided again', async () => {
-      const { store } = await ready(open);
+    it('stands if it does not ask to be decided again', async ({ store }) => {
       const refused = await store.settle(claiming);
       await store.expectOrder(announcement());
       const repeated = await store.settle(claiming);
@@ -484,10 +475,9 @@ export function describeOrders(open: OpenStore): void {
   });
 
   describe('an approval from before orders were asked for', () => {
-    it('is repeated only with an order, which it then uses up', async () => {
-      const { store } = await ready(open);
-      const first = await store.settle(request());
-      await store.settle(request({ subject: 'payment:2' }));
+    it('is repeated only with an order, which it then uses up', async ({ store, settle }) => {
+      const first = await settle();
+      await settle({ subject: 'payment:2' });
       await store.push(push('second', REVISION));
       const revision = revisionOf('second');
       const asked = claimingWith({ revision });
@@ -510,8 +500,7 @@ export function describeOrders(open: OpenStore): void {
     const each = <T>(count: number, one: (index: number) => Promise<T>): Promise<readonly T[]> =>
       Promise.all(Array.from({ length: count }, (_, index) => one(index)));
 
-    it('are announced once, whoever comes first', async () => {
-      const { store, another } = await ready(open);
+    it('are announced once, whoever comes first', async ({ store, another }) => {
       const stores = [store, await another()];
       const results = await each(40, (index) =>
         stores[index % 2]!.expectOrder(announcement({ members: { amount: String(index % 4) } })),
@@ -523,8 +512,10 @@ export function describeOrders(open: OpenStore): void {
       expect(await store.journalSize('shop')).toBe(1);
     });
 
-    it('are either used or cancelled, never both, and used by one set of terms', async () => {
-      const { store, another } = await ready(open);
+    it('are either used or cancelled, never both, and used by one set of terms', async ({
+      store,
+      another,
+    }) => {
       const stores = [store, await another()];
       for (let round = 0; round < 20; round++) {
         const subject = `payment:${round}`;
@@ -545,8 +536,7 @@ export function describeOrders(open: OpenStore): void {
       }
     });
 
-    it('are used by one decision, which the others repeat', async () => {
-      const { store, another } = await ready(open);
+    it('are used by one decision, which the others repeat', async ({ store, another }) => {
       const stores = [store, await another()];
       await store.expectOrder(announcement());
       const results = await each(40, (index) => stores[index % 2]!.settle(claiming));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { PriceTable } from '../../../src/policy/facts.ts';
 import type { PriceChange, Store } from '../../../src/store/store.ts';
 import {
@@ -14,7 +14,7 @@ import {
   windowClaim,
   thaw,
 } from '../requests.ts';
-import { type OpenStore, opened, ready } from './store-under-test.ts';
+import { type OpenStore, ready, testsOn } from './store-under-test.ts';
 
 const SMALLEST = `0.${'0'.repeat(35)}1`;
 const LARGEST = `${'9'.repeat(36)}.${'9'.repeat(36)}`;
@@ -30,16 +30,16 @@ const assets = (count: number, from = 0): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`A${from + index}`, '1']));
 
 export function describePrices(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('prices', () => {
-    it('are none at first, in version 0', async () => {
-      const { store } = await opened(open);
+    it('are none at first, in version 0', async ({ empty: { store } }) => {
       expect(await store.prices()).toEqual({ version: 0, prices: new Map() });
       expect(await store.priceHistory({ after: 0, limit: 10 })).toEqual([]);
       expect(await store.control()).toMatchObject({ prices: 0 });
     });
 
-    it('are set, to the last digit, for every handle', async () => {
-      const { store, another } = await opened(open);
+    it('are set, to the last digit, for every handle', async ({ empty: { store, another } }) => {
       const prices = { BTC: '97000.5', DUST: SMALLEST, HUGE: LARGEST, 'a "b"\\é': '1', constructor: '2' };
       const changed = await store.changePrices(priceChange(prices));
       expect(changed).toEqual(table(1, prices));
@@ -48,8 +48,9 @@ export function describePrices(open: OpenStore): void {
       expect(await other.control()).toMatchObject({ prices: 1 });
     });
 
-    it('rise in version by one with each change, and keep what the change does not name', async () => {
-      const { store } = await opened(open);
+    it('rise in version by one with each change, and keep what the change does not name', async ({
+      empty: { store },
+    }) => {
       await store.changePrices(priceChange({ BTC: '1', ETH: '2' }));
       expect(await store.changePrices(priceChange({ ETH: '3', SOL: '4' }))).toEqual(
         table(2, { BTC: '1', ETH: '3', SOL: '4' }),
@@ -67,8 +68,7 @@ export function describePrices(open: OpenStore): void {
       expect(await store.prices()).toEqual(table(6, {}));
     });
 
-    it('keep the instant of which each is true', async () => {
-      const { store } = await opened(open);
+    it('keep the instant of which each is true', async ({ empty: { store } }) => {
       const price = units('1');
       await store.changePrices({
         set: [
@@ -102,8 +102,7 @@ export function describePrices(open: OpenStore): void {
         { set: [{ asset: 'BTC', price: -1n, asOfMs: START_MS }], remove: [], by: 'ada' },
       ],
     ];
-    it.each(faulty)('refuse a change %s, whole', async (_name, change) => {
-      const { store } = await opened(open);
+    it.for(faulty)('refuse a change %s, whole', async ([, change], { empty: { store } }) => {
       await store.changePrices(priceChange({ ETH: '1' }));
       const before = await store.control();
       await expect(store.changePrices(change)).rejects.toMatchObject({ code: 'USAGE' });
@@ -112,8 +111,7 @@ export function describePrices(open: OpenStore): void {
       expect(await store.priceHistory({ after: 0, limit: 10 })).toHaveLength(1);
     });
 
-    it('take 1000 assets at once', async () => {
-      const { store } = await opened(open);
+    it('take 1000 assets at once', async ({ empty: { store } }) => {
       expect((await store.changePrices(priceChange(assets(1000)))).prices.size).toBe(1000);
       const next = await store.changePrices(
         priceChange(assets(500, 1000), { remove: Object.keys(assets(500)) }),
@@ -121,8 +119,9 @@ export function describePrices(open: OpenStore): void {
       expect(next.prices.size).toBe(1000);
     });
 
-    it('keep their history: oldest first, after a version, as many as are asked for', async () => {
-      const { store, clock, another } = await opened(open);
+    it('keep their history: oldest first, after a version, as many as are asked for', async ({
+      empty: { store, clock, another },
+    }) => {
       const changes = [
         priceChange({ BTC: '97000.000000000000000000000000000000000001', ETH: '2' }),
         priceChange({ SOL: '4' }, { remove: ['ETH', 'a "b"\\é'], by: 'bob' }),
@@ -150,7 +149,7 @@ export function describePrices(open: OpenStore): void {
       expect(await other.priceHistory({ before: 1, limit: 1000 })).toEqual([]);
     });
 
-    it.each([
+    it.for([
       { after: 0, limit: 0 },
       { after: 0, limit: 1001 },
       { after: 0, limit: 1.5 },
@@ -159,13 +158,11 @@ export function describePrices(open: OpenStore): void {
       { before: 0, limit: 1 },
       { before: 1.5, limit: 1 },
       { before: 2, limit: 0 },
-    ])('refuse a look into the history with %j', async (query) => {
-      const { store } = await opened(open);
+    ])('refuse a look into the history with %j', async (query, { empty: { store } }) => {
       await expect(store.priceHistory(query)).rejects.toMatchObject({ code: 'USAGE' });
     });
 
-    it('are kept by a push, a freeze and an unfreeze, as they keep those', async () => {
-      const { store } = await ready(open);
+    it('are kept by a push, a freeze and an unfreeze, as they keep those', async ({ store, settle }) => {
       await store.freeze({ reason: 'drill', by: 'ada' });
       await store.changePrices(priceChange({ BTC: '1' }));
       expect(await store.control()).toMatchObject({
@@ -173,7 +170,7 @@ export function describePrices(open: OpenStore): void {
         prices: 1,
         frozen: [{ reason: 'drill' }],
       });
-      expect(await store.settle(request({ prices: 1 }))).toMatchObject({ code: 'FROZEN' });
+      expect(await settle({ prices: 1 })).toMatchObject({ code: 'FROZEN' });
       expect(await thaw(store)).toMatchObject({ revision: REVISION, prices: 1 });
       const { control } = await store.push(push('second', REVISION));
       expect(control).toMatchObject({ revision: revisionOf('second'), prices: 1, frozen: [] });
@@ -182,8 +179,7 @@ export function describePrices(open: OpenStore): void {
       expect(await store.history(10)).toHaveLength(2);
     });
 
-    it('can be set before anything is in force', async () => {
-      const { store } = await opened(open);
+    it('can be set before anything is in force', async ({ empty: { store } }) => {
       await store.register(['shop']);
       await store.changePrices(priceChange({ BTC: '1' }));
       await store.push(push('first', ''));
@@ -193,8 +189,7 @@ export function describePrices(open: OpenStore): void {
       });
     });
 
-    it('move the sequence of what is in force on, and are watched', async () => {
-      const { store, another } = await ready(open);
+    it('move the sequence of what is in force on, and are watched', async ({ store, another }) => {
       const other = await another();
       const before = await store.control();
       const noticed = new Promise<void>((resolve) => {
@@ -210,8 +205,7 @@ export function describePrices(open: OpenStore): void {
       expect(after.sequence).toBeGreaterThan(before.sequence);
     });
 
-    it('are kept when the store is opened again', async () => {
-      const { store, reopen } = await ready(open);
+    it('are kept when the store is opened again', async ({ store, reopen }) => {
       await store.changePrices(priceChange({ BTC: '1', ETH: '2' }));
       const [prices, control, history] = [
         await store.prices(),
@@ -257,10 +251,9 @@ export function describePrices(open: OpenStore): void {
       expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
     });
 
-    it('says stale before there is a table, if it has a version', async () => {
-      const { store } = await ready(open);
-      expect(await store.settle(request({ prices: 1 }))).toMatchObject({ outcome: 'stale' });
-      expect(await store.settle(request())).toMatchObject({ outcome: 'decided' });
+    it('says stale before there is a table, if it has a version', async ({ settle }) => {
+      expect(await settle({ prices: 1 })).toMatchObject({ outcome: 'stale' });
+      expect(await settle()).toMatchObject({ outcome: 'decided' });
     });
 
     it('says stale after frozen, and before expired and changed terms', async () => {
@@ -300,8 +293,7 @@ export function describePrices(open: OpenStore): void {
   });
 
   describe('changes of prices at once', () => {
-    it('each make a version of their own, and none is lost', async () => {
-      const { store, another } = await ready(open);
+    it('each make a version of their own, and none is lost', async ({ store, another }) => {
       const stores: readonly Store[] = [store, await another()];
       const tables = await Promise.all(
         Array.from({ length: 20 }, (_, index) =>

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Claim } from '../../../src/claims/claims.ts';
 import type { RefusalsClaim } from '../../../src/claims/refusals.ts';
 import type { Choice } from '../../../src/policy/proposal.ts';
@@ -17,7 +17,7 @@ import {
   thaw,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, ready, testsOn } from './store-under-test.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 const codeOf = (result: SettleResult): string => ('code' in result ? result.code : result.outcome);
@@ -37,6 +37,8 @@ const choiceOf = (...alternatives: readonly (readonly number[])[]): Choice => ({
 });
 
 export function describeRefusals(open: OpenStore): void {
+  const it = testsOn(open);
+
   /** Asks for one order after the other, under a claim that locks out after two refusals. */
   const asking = async (over: Partial<RefusalsClaim> = {}) => {
     const { store, clock, another, reopen } = await ready(open);

@@ -1,20 +1,24 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { type Store, filesOf } from '../../../src/store/store.ts';
-import { REVISION, START_MS, push, request, revisionOf, thaw } from '../requests.ts';
-import { type OpenStore, opened, ready } from './store-under-test.ts';
+import { REVISION, START_MS, push, revisionOf, thaw } from '../requests.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeReleases(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('what is in force', () => {
-    it('is nothing at first', async () => {
-      const { store } = await opened(open);
+    it('is nothing at first', async ({ empty: { store } }) => {
       expect(await store.control()).toMatchObject({ revision: '', frozen: [] });
       expect(await store.history(10)).toEqual([]);
       expect(await store.document(REVISION)).toBeUndefined();
       expect(await store.document('')).toBeUndefined();
     });
 
-    it('is what was pushed last, for every handle, and its document is kept byte for byte', async () => {
-      const { store, clock, another } = await ready(open);
+    it('is what was pushed last, for every handle, and its document is kept byte for byte', async ({
+      store,
+      clock,
+      another,
+    }) => {
       const other = await another();
       const before = await store.control();
       clock.advance(5);
@@ -32,23 +36,21 @@ export function describeReleases(open: OpenStore): void {
       expect(await other.history(1)).toMatchObject([{ revision: revisionOf('second') }]);
     });
 
-    it.each([
+    it.for([
       ['another revision', revisionOf('third')],
       ['the empty text', ''],
-    ])('stays if the push was compared against %s', async (_name, expected) => {
-      const { store } = await ready(open);
+    ] as const)('stays if the push was compared against %s', async ([, expected], { store, settle }) => {
       const before = await store.control();
       expect(await store.push(push('second', expected))).toEqual({ outcome: 'conflict', control: before });
       expect(await store.control()).toEqual(before);
       expect(await store.history(10)).toHaveLength(1);
-      expect(await store.settle(request())).toMatchObject({ outcome: 'decided' });
+      expect(await settle()).toMatchObject({ outcome: 'decided' });
     });
 
-    it('can go back to an old revision, as a new entry of the history', async () => {
-      const { store } = await ready(open);
+    it('can go back to an old revision, as a new entry of the history', async ({ store, settle }) => {
       await store.push(push('second', REVISION));
       await store.push(push('first', revisionOf('second'), { message: 'rollback' }));
-      expect(await store.settle(request())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      expect(await settle()).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       const history = await store.history(10);
       expect(history.map((entry) => entry.revision)).toEqual([REVISION, revisionOf('second'), REVISION]);
       expect(history[0]).toMatchObject({ message: 'rollback' });
@@ -57,8 +59,7 @@ export function describeReleases(open: OpenStore): void {
       expect(new Set(sequences).size).toBe(3);
     });
 
-    it('keeps the files of its latest push that had some', async () => {
-      const { store, another } = await ready(open);
+    it('keeps the files of its latest push that had some', async ({ store, another }) => {
       const other = await another();
       expect(await store.document(filesOf(REVISION))).toBeUndefined();
       await store.push(push('second', REVISION, { files: '[1]' }));
@@ -71,14 +72,11 @@ export function describeReleases(open: OpenStore): void {
       expect(await other.document(filesOf(REVISION))).toBeUndefined();
     });
 
-    it('can be pushed while frozen, and stays frozen', async () => {
-      const { store } = await ready(open);
+    it('can be pushed while frozen, and stays frozen', async ({ store, settle }) => {
       await store.freeze({ reason: 'drill', by: 'ada' });
       const { control } = await store.push(push('second', REVISION));
       expect(control).toMatchObject({ revision: revisionOf('second'), frozen: [{ reason: 'drill' }] });
-      expect(await store.settle(request({ revision: revisionOf('second') }))).toMatchObject({
-        code: 'FROZEN',
-      });
+      expect(await settle({ revision: revisionOf('second') })).toMatchObject({ code: 'FROZEN' });
     });
   });
 
@@ -92,16 +90,14 @@ export function describeReleases(open: OpenStore): void {
         act().catch(reject);
       });
 
-    it('calls back after a push, a freeze and an unfreeze by another handle', async () => {
-      const { store, another } = await ready(open);
+    it('calls back after a push, a freeze and an unfreeze by another handle', async ({ store, another }) => {
       const other = await another();
       expect(await changeOf(store, () => other.push(push('second', REVISION)))).toBe('changed');
       expect(await changeOf(store, () => other.freeze({ reason: 'drill', by: 'ada' }))).toBe('changed');
       expect(await changeOf(store, () => thaw(other))).toBe('changed');
     });
 
-    it('calls back after a change by the same handle', async () => {
-      const { store } = await ready(open);
+    it('calls back after a change by the same handle', async ({ store }) => {
       expect(await changeOf(store, () => store.freeze({ reason: 'drill', by: 'ada' }))).toBe('changed');
     });
   });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   OTHER_TERMS,
   REVISION,
@@ -22,15 +22,16 @@ import {
   windowClaim,
   thaw,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeReopening(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('closing and opening again', () => {
-    it('keeps subjects, terms, reservations and counters', async () => {
-      const { store, reopen } = await ready(open);
+    it('keeps subjects, terms, reservations and counters', async ({ reopen, settle }) => {
       const claims = [windowClaim('7.5', '10')];
-      const first = await store.settle(request({ claims }));
-      const refused = await store.settle(request({ subject: 'payment:2', approves: false }));
+      const first = await settle({ claims });
+      const refused = await settle({ subject: 'payment:2', approves: false });
       const again = await reopen();
       expect(await again.settle(request({ claims }))).toMatchObject({ outcome: 'repeated', of: idOf(first) });
       expect(await again.settle(request({ subject: 'payment:2' }))).toMatchObject({
@@ -42,8 +43,7 @@ export function describeReopening(open: OpenStore): void {
       expect(await usedOf(again)).toBe(units('7.5'));
     });
 
-    it('keeps txids', async () => {
-      const { store, reopen } = await ready(open);
+    it('keeps txids', async ({ store, reopen }) => {
       await store.settle(signing());
       await store.recordNotification(notice({ txid: '0x1' }));
       const again = await reopen();
@@ -53,9 +53,8 @@ export function describeReopening(open: OpenStore): void {
       });
     });
 
-    it('keeps the journal, its order and its count', async () => {
-      const { store, reopen } = await ready(open);
-      for (const detail of ['a', 'b', 'c']) await store.settle(request({ detail }));
+    it('keeps the journal, its order and its count', async ({ store, reopen, settle }) => {
+      for (const detail of ['a', 'b', 'c']) await settle({ detail });
       const before = await store.entries({ source: 'shop', limit: 10 });
       const again = await reopen();
       expect(await again.entries({ source: 'shop', limit: 10 })).toEqual(before);
@@ -66,8 +65,7 @@ export function describeReopening(open: OpenStore): void {
       ).toEqual([next]);
     });
 
-    it('keeps what is in force, the freeze, the documents and the history', async () => {
-      const { store, reopen } = await ready(open);
+    it('keeps what is in force, the freeze, the documents and the history', async ({ store, reopen }) => {
       await store.push(push('second', REVISION));
       const { control } = await store.freeze({ reason: 'drill', by: 'ada' });
       const history = await store.history(10);
@@ -83,8 +81,7 @@ export function describeReopening(open: OpenStore): void {
       });
     });
 
-    it('keeps lists and their versions', async () => {
-      const { store, reopen } = await ready(open);
+    it('keeps lists and their versions', async ({ store, reopen }) => {
       await store.changeList(change('list', ['a']));
       const asked = request({ claims: [listClaim('list', 'hold-all', ['b'])] });
       const refused = await store.settle(asked);
@@ -97,11 +94,10 @@ export function describeReopening(open: OpenStore): void {
       expect(await again.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('keeps marks, orders and whose they are', async () => {
-      const { store, clock, reopen } = await ready(open);
+    it('keeps marks, orders and whose they are', async ({ store, clock, reopen, settle }) => {
       const claims = [markClaim({ exempt: true }), orderClaim()];
       for (const subject of ['payment:1', 'payment:2']) await store.expectOrder(announcement({ subject }));
-      await store.settle(request({ claims }));
+      await settle({ claims });
       await store.cancelOrder({ source: 'shop', subject: 'payment:2', by: 'ada' });
       const orders = [await store.order('shop', 'payment:1'), await store.order('shop', 'payment:2')];
       clock.advance(5);
@@ -115,19 +111,17 @@ export function describeReopening(open: OpenStore): void {
       ]);
     });
 
-    it('keeps time from running backwards', async () => {
-      const { store, clock, reopen } = await ready(open);
-      await store.settle(request({ claims: [windowClaim('10', '10', { key: keyOf('kept') })] }));
+    it('keeps time from running backwards', async ({ clock, reopen, settle }) => {
+      await settle({ claims: [windowClaim('10', '10', { key: keyOf('kept') })] });
       clock.advance(-60_000);
       const again = await reopen();
       expect(await again.settle(request({ subject: 'payment:2' }))).toMatchObject({ atMs: START_MS });
     });
 
-    it('rejects every verb of a store that is closed', async () => {
-      const { store, close } = await ready(open);
+    it('rejects every verb of a store that is closed', async ({ store, close, settle }) => {
       await close();
       const unreachable = { code: 'STORE_UNREACHABLE' };
-      await expect(store.settle(request())).rejects.toMatchObject(unreachable);
+      await expect(settle()).rejects.toMatchObject(unreachable);
       await expect(store.recordNotification(notice())).rejects.toMatchObject(unreachable);
       await expect(store.control()).rejects.toMatchObject(unreachable);
       await expect(store.push(push('second', REVISION))).rejects.toMatchObject(unreachable);
@@ -146,11 +140,8 @@ export function describeReopening(open: OpenStore): void {
       await expect(store.health()).rejects.toMatchObject(unreachable);
     });
 
-    it('settles what was asked before it closes', async () => {
-      const { store, reopen } = await ready(open);
-      const settles = Array.from({ length: 50 }, (_, index) =>
-        store.settle(request({ subject: `payment:${index}` })),
-      );
+    it('settles what was asked before it closes', async ({ store, reopen, settle }) => {
+      const settles = Array.from({ length: 50 }, (_, index) => settle({ subject: `payment:${index}` }));
       const closed = store.close();
       for (const result of await Promise.all(settles)) expect(result).toMatchObject({ verdict: 'SUCCESS' });
       await closed;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   HOUR_MS,
   OTHER_TERMS,
@@ -17,15 +17,16 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 const second = revisionOf('second');
 const third = revisionOf('third');
 
 export function describeRepeats(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('the same question about the same subject', () => {
-    it('repeats an approval, names the first, and reserves nothing again', async () => {
-      const { store, clock } = await ready(open);
+    it('repeats an approval, names the first, and reserves nothing again', async ({ store, clock }) => {
       const asked = request({ claims: [windowClaim('10', '10')] });
       const first = await store.settle(asked);
       for (let repeat = 0; repeat < 3; repeat++) {
@@ -45,41 +46,43 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store)).toBe(units('10'));
     });
 
-    it('repeats an approval under a new revision that approves as well', async () => {
-      const { store } = await ready(open);
-      const first = await store.settle(request());
+    it('repeats an approval under a new revision that approves as well', async ({ store, settle }) => {
+      const first = await settle();
       await store.push(push('second', REVISION));
-      expect(await store.settle(request({ revision: second }))).toMatchObject({
+      expect(await settle({ revision: second })).toMatchObject({
         outcome: 'repeated',
         verdict: 'SUCCESS',
         of: idOf(first),
       });
     });
 
-    it('refuses what it approved if the proposal refuses by now, and reserves once if it approves later', async () => {
-      const { store } = await ready(open);
+    it('refuses what it approved if the proposal refuses by now, and reserves once if it approves later', async ({
+      store,
+      settle,
+    }) => {
       const claims = [windowClaim('10', '10')];
-      const first = await store.settle(request({ claims }));
+      const first = await settle({ claims });
       await store.push(push('second', REVISION));
       const tightened = request({ revision: second, approves: false, refusal: 'NO_POLICY', claims });
       const refused = await store.settle(tightened);
       expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'NO_POLICY' });
-      expect(await store.settle(request({ revision: second, claims }))).toMatchObject({
+      expect(await settle({ revision: second, claims })).toMatchObject({
         outcome: 'repeated',
         verdict: 'FAILURE',
         code: 'NO_POLICY',
         of: idOf(refused),
       });
       await store.push(push('third', second));
-      const again = await store.settle(request({ revision: third, claims }));
+      const again = await settle({ revision: third, claims });
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS', code: 'APPROVED' });
       expect(idOf(again)).not.toBe(idOf(first));
       expect(claimsOf(again)).toEqual([{ type: 'window', holds: true, reserved: units('10'), used: 0n }]);
       expect(await usedOf(store, { revision: third })).toBe(units('10'));
     });
 
-    it('refuses what it approved if a list refuses by now, until that list changes again', async () => {
-      const { store } = await ready(open);
+    it('refuses what it approved if a list refuses by now, until that list changes again', async ({
+      store,
+    }) => {
       await store.changeList(change('blocked', []));
       const asked = request({
         claims: [listClaim('blocked', 'hold-none', ['mallory']), windowClaim('10', '10')],
@@ -94,11 +97,14 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store)).toBe(units('10'));
     });
 
-    it('stays with a refusal while the revision is the same, even if the proposal approves by now', async () => {
-      const { store, clock } = await ready(open);
-      const refused = await store.settle(request({ approves: false }));
+    it('stays with a refusal while the revision is the same, even if the proposal approves by now', async ({
+      store,
+      clock,
+      settle,
+    }) => {
+      const refused = await settle({ approves: false });
       clock.advance(HOUR_MS);
-      const result = await store.settle(request({ claims: [windowClaim('1', '10')] }));
+      const result = await settle({ claims: [windowClaim('1', '10')] });
       expect(result).toMatchObject({
         outcome: 'repeated',
         verdict: 'FAILURE',
@@ -109,9 +115,12 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it('stays with a refusal by a window after the window has room again', async () => {
-      const { store, clock } = await ready(open);
-      await store.settle(request({ claims: [windowClaim('10', '10')] }));
+    it('stays with a refusal by a window after the window has room again', async ({
+      store,
+      clock,
+      settle,
+    }) => {
+      await settle({ claims: [windowClaim('10', '10')] });
       const late = request({ subject: 'payment:2', claims: [windowClaim('1', '10')] });
       const refused = await store.settle(late);
       expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
@@ -121,27 +130,19 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store)).toBe(0n);
       await store.push(push('second', REVISION));
       expect(await store.settle({ ...late, proposal: { ...late.proposal, revision: second } })).toMatchObject(
-        {
-          outcome: 'decided',
-          verdict: 'SUCCESS',
-        },
+        { outcome: 'decided', verdict: 'SUCCESS' },
       );
     });
 
-    it('decides a refusal again after a new revision, which may refuse again', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ approves: false, refusal: 'NO_POLICY' }));
+    it('decides a refusal again after a new revision, which may refuse again', async ({ store, settle }) => {
+      await settle({ approves: false, refusal: 'NO_POLICY' });
       await store.push(push('second', REVISION));
-      const again = await store.settle(request({ revision: second, approves: false }));
+      const again = await settle({ revision: second, approves: false });
       expect(again).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
-      expect(await store.settle(request({ revision: second }))).toMatchObject({
-        outcome: 'repeated',
-        of: idOf(again),
-      });
+      expect(await settle({ revision: second })).toMatchObject({ outcome: 'repeated', of: idOf(again) });
     });
 
-    it('stays with a refusal whatever happens to lists that it does not depend on', async () => {
-      const { store } = await ready(open);
+    it('stays with a refusal whatever happens to lists that it does not depend on', async ({ store }) => {
       await store.changeList(change('allowed', ['alice']));
       const asked = request({ claims: [listClaim('allowed', 'hold-all', ['bob'])] });
       const refused = await store.settle(asked);
@@ -155,8 +156,9 @@ export function describeRepeats(open: OpenStore): void {
       expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('depends on every list that its claims name, also those that held or only observed', async () => {
-      const { store } = await ready(open);
+    it('depends on every list that its claims name, also those that held or only observed', async ({
+      store,
+    }) => {
       await store.changeList(change('held', ['alice']));
       await store.changeList(change('observed', ['alice']));
       const asked = request({
@@ -174,10 +176,9 @@ export function describeRepeats(open: OpenStore): void {
       expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated' });
     });
 
-    it.each(['__proto__', 'constructor', 'a "list"\\ {of} é'])(
+    it.for(['__proto__', 'constructor', 'a "list"\\ {of} é'])(
       'decides a refusal again once the missing list exists: %s',
-      async (list) => {
-        const { store } = await ready(open);
+      async (list, { store }) => {
         const asked = request({ claims: [listClaim(list, 'hold-none', ['mallory'])] });
         const refused = await store.settle(asked);
         expect(refused).toMatchObject({ verdict: 'FAILURE' });
@@ -187,19 +188,17 @@ export function describeRepeats(open: OpenStore): void {
       },
     );
 
-    it('gives way to frozen, stale and changed terms, though a refusal stands', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ approves: false }));
-      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
-      expect(await store.settle(request({ revision: second }))).toMatchObject({ outcome: 'stale' });
+    it('gives way to frozen, stale and changed terms, though a refusal stands', async ({ store, settle }) => {
+      await settle({ approves: false });
+      expect(await settle({ terms: OTHER_TERMS })).toMatchObject({ code: 'TERMS_CHANGED' });
+      expect(await settle({ revision: second })).toMatchObject({ outcome: 'stale' });
       await store.freeze({ reason: 'drill', by: 'ada' });
-      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ code: 'FROZEN' });
     });
   });
 
   describe('another question about the same subject', () => {
-    it('is decided again, and what is reserved holds and is not reserved again', async () => {
-      const { store } = await ready(open);
+    it('is decided again, and what is reserved holds and is not reserved again', async ({ store }) => {
       const claims = [windowClaim('10', '10')];
       const prepared = await store.settle(signing({ question: 'sign_prepare', claims }));
       const started = await store.settle(signing({ claims }));
@@ -217,8 +216,7 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store, { source: 'vault' })).toBe(units('10'));
     });
 
-    it('does not inherit an approval or a refusal', async () => {
-      const { store } = await ready(open);
+    it('does not inherit an approval or a refusal', async ({ store }) => {
       await store.settle(signing({ question: 'sign_prepare' }));
       expect(await store.settle(signing({ approves: false }))).toMatchObject({
         outcome: 'decided',
@@ -230,8 +228,7 @@ export function describeRepeats(open: OpenStore): void {
       });
     });
 
-    it('tells one speed-up from the next by the txids in between', async () => {
-      const { store } = await ready(open);
+    it('tells one speed-up from the next by the txids in between', async ({ store }) => {
       const claims = [windowClaim('10', '10')];
       const speedUp = signing({ speedUp: true, claims });
       await store.settle(signing({ claims }));
@@ -252,9 +249,8 @@ export function describeRepeats(open: OpenStore): void {
     const old = windowClaim('10', '10', { key: keyOf('old') });
     const added = windowClaim('10', '12', { key: keyOf('added') });
 
-    it('is reserved when the approval is repeated, once', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ claims: [old] }));
+    it('is reserved when the approval is repeated, once', async ({ store, settle }) => {
+      await settle({ claims: [old] });
       await store.push(push('second', REVISION));
       const asked = request({ revision: second, claims: [old, added] });
       const result = await store.settle(asked);
@@ -268,12 +264,11 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store, { revision: second, key: keyOf('added') })).toBe(units('10'));
     });
 
-    it('refuses the repeat if it has no room', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ claims: [old] }));
-      await store.settle(request({ subject: 'payment:2', claims: [{ ...added, amount: units('3') }] }));
+    it('refuses the repeat if it has no room', async ({ store, settle }) => {
+      await settle({ claims: [old] });
+      await settle({ subject: 'payment:2', claims: [{ ...added, amount: units('3') }] });
       await store.push(push('second', REVISION));
-      expect(await store.settle(request({ revision: second, claims: [old, added] }))).toMatchObject({
+      expect(await settle({ revision: second, claims: [old, added] })).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
         code: 'RULE_REFUSED',
@@ -281,12 +276,11 @@ export function describeRepeats(open: OpenStore): void {
       expect(await usedOf(store, { revision: second, key: keyOf('added') })).toBe(units('3'));
     });
 
-    it('refuses what is reserved if its limit has been lowered below it', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ claims: [old] }));
+    it('refuses what is reserved if its limit has been lowered below it', async ({ store, settle }) => {
+      await settle({ claims: [old] });
       await store.push(push('second', REVISION));
       const lowered = { ...old, max: units('1') };
-      const result = await store.settle(request({ revision: second, claims: [lowered] }));
+      const result = await settle({ revision: second, claims: [lowered] });
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       expect(claimsOf(result)).toEqual([{ type: 'window', holds: false, reserved: units('10'), used: 0n }]);
     });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   type Asked,
   HOUR_MS,
@@ -16,7 +16,7 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 /** A claim that fails, and asks to be decided again. */
 const changing = windowClaim('11', '10', { key: keyOf('changing'), retryable: true });
@@ -24,6 +24,8 @@ const changing = windowClaim('11', '10', { key: keyOf('changing'), retryable: tr
 const lasting = windowClaim('11', '10', { key: keyOf('lasting') });
 
 export function describeRetryable(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('a refusal for what changes without a push', () => {
     const changeable: readonly (readonly [string, Partial<Asked>])[] = [
       ['by the proposal', { approves: false, retryable: true }],
@@ -42,23 +44,18 @@ export function describeRetryable(open: OpenStore): void {
         { approves: false, retryable: true, claims: [windowClaim('1', '10')] },
       ],
     ];
-    it.each(changeable)('is decided again each time: %s', async (_name, over) => {
-      const { store } = await ready(open);
+    it.for(changeable)('is decided again each time: %s', async ([, over], { store, settle }) => {
       const ids = new Set<string>();
       for (let attempt = 0; attempt < 3; attempt++) {
-        const result = await store.settle(request(over));
+        const result = await settle(over);
         expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
         expect(await store.entry('shop', idOf(result))).toMatchObject({ type: 'decision', of: '' });
         ids.add(idOf(result));
       }
       expect(ids.size).toBe(3);
-      const approved = await store.settle(request());
+      const approved = await settle();
       expect(approved).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS', code: 'APPROVED' });
-      expect(await store.settle(request())).toMatchObject({
-        outcome: 'repeated',
-        verdict: 'SUCCESS',
-        of: idOf(approved),
-      });
+      expect(await settle()).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS', of: idOf(approved) });
     });
 
     const lastingOnes: readonly (readonly [string, Partial<Asked>])[] = [
@@ -81,9 +78,8 @@ export function describeRetryable(open: OpenStore): void {
         { approves: false, claims: [{ ...changing, decides: false }] },
       ],
     ];
-    it.each(lastingOnes)('stands if %s', async (_name, over) => {
-      const { store, clock } = await ready(open);
-      const refused = await store.settle(request(over));
+    it.for(lastingOnes)('stands if %s', async ([, over], { store, clock, settle }) => {
+      const refused = await settle(over);
       expect(refused).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
       clock.advance(HOUR_MS);
       for (const asked of [request(over), request(), request({ approves: false, retryable: true })]) {
@@ -106,79 +102,64 @@ export function describeRetryable(open: OpenStore): void {
         { claims: [{ ...lasting, decides: false }] },
       ],
     ];
-    it.each(codes)('has the code %s', async (_name, code, over) => {
-      const { store } = await ready(open);
+    it.for(codes)('has the code %s', async ([, code, over], { settle }) => {
       for (let attempt = 0; attempt < 2; attempt++) {
-        expect(await store.settle(request({ ...uncovered, ...over }))).toMatchObject({
-          verdict: 'FAILURE',
-          code,
-        });
+        expect(await settle({ ...uncovered, ...over })).toMatchObject({ verdict: 'FAILURE', code });
       }
     });
 
-    it('is told by what refused last', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ claims: [changing] }));
-      const lastingly = await store.settle(request({ claims: [lasting] }));
+    it('is told by what refused last', async ({ store, settle }) => {
+      await settle({ claims: [changing] });
+      const lastingly = await settle({ claims: [lasting] });
       expect(lastingly).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
-      expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', of: idOf(lastingly) });
+      expect(await settle()).toMatchObject({ outcome: 'repeated', of: idOf(lastingly) });
       await store.push(push('second', REVISION));
       const revision = revisionOf('second');
-      await store.settle(request({ revision, claims: [changing] }));
-      expect(await store.settle(request({ revision }))).toMatchObject({
-        outcome: 'decided',
-        verdict: 'SUCCESS',
-      });
+      await settle({ revision, claims: [changing] });
+      expect(await settle({ revision })).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
     });
 
-    it('may take back an approval for a while, and nothing is reserved twice', async () => {
-      const { store } = await ready(open);
+    it('may take back an approval for a while, and nothing is reserved twice', async ({ store, settle }) => {
       const claims = [windowClaim('10', '10')];
-      const first = await store.settle(request({ claims }));
-      expect(await store.settle(request({ approves: false, retryable: true, claims }))).toMatchObject({
+      const first = await settle({ claims });
+      expect(await settle({ approves: false, retryable: true, claims })).toMatchObject({
         outcome: 'decided',
         verdict: 'FAILURE',
       });
-      const again = await store.settle(request({ claims }));
+      const again = await settle({ claims });
       expect(again).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(idOf(again)).not.toBe(idOf(first));
       expect(claimsOf(again)).toEqual([{ type: 'window', holds: true, reserved: units('10'), used: 0n }]);
       expect(await usedOf(store)).toBe(units('10'));
     });
 
-    it('reserves nothing, however often it is decided', async () => {
-      const { store } = await ready(open);
+    it('reserves nothing, however often it is decided', async ({ store }) => {
       const asked = request({ claims: [changing, windowClaim('1', '10')] });
       for (let attempt = 0; attempt < 3; attempt++) await store.settle(asked);
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it('concerns one question alone', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ question: 'sign_prepare', approves: false, retryable: true }));
-      const started = await store.settle(request({ question: 'sign_start', approves: false }));
-      expect(await store.settle(request({ question: 'sign_prepare' }))).toMatchObject({ outcome: 'decided' });
-      expect(await store.settle(request({ question: 'sign_start' }))).toMatchObject({
+    it('concerns one question alone', async ({ settle }) => {
+      await settle({ question: 'sign_prepare', approves: false, retryable: true });
+      const started = await settle({ question: 'sign_start', approves: false });
+      expect(await settle({ question: 'sign_prepare' })).toMatchObject({ outcome: 'decided' });
+      expect(await settle({ question: 'sign_start' })).toMatchObject({
         outcome: 'repeated',
         of: idOf(started),
       });
     });
 
-    it('gives way to frozen, stale and changed terms', async () => {
-      const { store } = await ready(open);
-      await store.settle(request({ approves: false, retryable: true }));
-      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
-      expect(await store.settle(request({ revision: revisionOf('older') }))).toMatchObject({
-        outcome: 'stale',
-      });
+    it('gives way to frozen, stale and changed terms', async ({ store, settle }) => {
+      await settle({ approves: false, retryable: true });
+      expect(await settle({ terms: OTHER_TERMS })).toMatchObject({ code: 'TERMS_CHANGED' });
+      expect(await settle({ revision: revisionOf('older') })).toMatchObject({ outcome: 'stale' });
       await store.freeze({ reason: 'drill', by: 'ada' });
-      expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ code: 'FROZEN' });
     });
 
-    it('is still decided again after the store was opened again', async () => {
-      const { store, reopen } = await ready(open);
-      await store.settle(request({ approves: false, retryable: true }));
-      await store.settle(request({ subject: 'payment:2', approves: false }));
+    it('is still decided again after the store was opened again', async ({ reopen, settle }) => {
+      await settle({ approves: false, retryable: true });
+      await settle({ subject: 'payment:2', approves: false });
       const again = await reopen();
       expect(await again.settle(request())).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
       expect(await again.settle(request({ subject: 'payment:2' }))).toMatchObject({ outcome: 'repeated' });

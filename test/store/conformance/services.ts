@@ -1,14 +1,15 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import { START_MS } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeServices(open: OpenStore): void {
+  const it = testsOn(open);
+
   const one = { id: 'a1', name: 'here:1', sequence: 1, trouble: '' };
   const other = { id: 'b2', name: 'there:2', sequence: 0, trouble: 'keys: a file is gone' };
 
   describe('the services that run', () => {
-    it('are none at first, and none that has left', async () => {
-      const { store } = await ready(open);
+    it('are none at first, and none that has left', async ({ store }) => {
       expect(await store.services()).toEqual({ nowMs: START_MS, services: [] });
       await store.heartbeat(one);
       await store.removeService('a1');
@@ -16,8 +17,7 @@ export function describeServices(open: OpenStore): void {
       expect((await store.services()).services).toEqual([]);
     });
 
-    it('are seen by other processes as they last showed themselves', async () => {
-      const { store, clock, another } = await ready(open);
+    it('are seen by other processes as they last showed themselves', async ({ store, clock, another }) => {
       await store.heartbeat(one);
       clock.advance(1000);
       await store.heartbeat(other);
@@ -32,8 +32,7 @@ export function describeServices(open: OpenStore): void {
       });
     });
 
-    it('answer a call by showing themselves after it, and not before', async () => {
-      const { store, another } = await ready(open);
+    it('answer a call by showing themselves after it, and not before', async ({ store, another }) => {
       const command = await another();
       await store.heartbeat(one);
       expect(await command.requestHeartbeats()).toBe(1);
@@ -43,8 +42,7 @@ export function describeServices(open: OpenStore): void {
       expect((await command.services()).services).toMatchObject([{ answered: 2 }]);
     });
 
-    it('are woken by a call', async () => {
-      const { store, another } = await ready(open);
+    it('are woken by a call', async ({ store, another }) => {
       const command = await another();
       const { promise: woken, resolve } = Promise.withResolvers<void>();
       await store.requestHeartbeats();
@@ -57,8 +55,7 @@ export function describeServices(open: OpenStore): void {
       unwatch();
     });
 
-    it('are forgotten after a day without a sign', async () => {
-      const { store, clock } = await ready(open);
+    it('are forgotten after a day without a sign', async ({ store, clock }) => {
       await store.heartbeat(one);
       clock.advance(86_400_001);
       await store.heartbeat(other);

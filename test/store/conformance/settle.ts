@@ -1,5 +1,5 @@
 import { subjectOf } from '../../../src/callback/callback.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import {
   HOUR_MS,
   OTHER_TERMS,
@@ -24,13 +24,14 @@ import {
   windowClaim,
   thaw,
 } from '../requests.ts';
-import { type OpenStore, opened, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeSettle(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('settle, step by step', () => {
-    it('approves where the proposal approves and every claim holds', async () => {
-      const { store } = await ready(open);
-      const result = await store.settle(request({ claims: [windowClaim('10', '10')] }));
+    it('approves where the proposal approves and every claim holds', async ({ settle }) => {
+      const result = await settle({ claims: [windowClaim('10', '10')] });
       expect(result).toEqual({
         outcome: 'decided',
         id: idOf(result),
@@ -41,8 +42,7 @@ export function describeSettle(open: OpenStore): void {
       });
     });
 
-    it('approves nothing under no revision, whatever the proposal says', async () => {
-      const { store } = await opened(open);
+    it('approves nothing under no revision, whatever the proposal says', async ({ empty: { store } }) => {
       await store.register(['shop']);
       expect(await store.settle(request({ revision: '' }))).toMatchObject({
         outcome: 'decided',
@@ -51,32 +51,24 @@ export function describeSettle(open: OpenStore): void {
       });
     });
 
-    it.each([
+    it.for([
       ['RULE_REFUSED', undefined],
       ['NO_POLICY', 'NO_POLICY'],
       ['NOTHING_IN_FORCE', 'NOTHING_IN_FORCE'],
       ['TOO_MANY_CLAIMS', 'TOO_MANY_CLAIMS'],
-    ] as const)("refuses with the proposal's own code %s", async (refusalCode, refusal) => {
-      const { store } = await ready(open);
-      const result = await store.settle(request({ approves: false, refusal }));
-      expect(result).toMatchObject({
-        outcome: 'decided',
-        verdict: 'FAILURE',
-        code: refusalCode,
-        claims: [],
-      });
+    ] as const)("refuses with the proposal's own code %s", async ([refusalCode, refusal], { settle }) => {
+      const result = await settle({ approves: false, refusal });
+      expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: refusalCode, claims: [] });
     });
 
-    it('refuses by rule if a claim fails, whatever code the proposal brought', async () => {
-      const { store } = await ready(open);
-      const result = await store.settle(
-        request({ refusal: 'NO_POLICY', claims: [windowClaim('10.1', '10')] }),
-      );
+    it('refuses by rule if a claim fails, whatever code the proposal brought', async ({ settle }) => {
+      const result = await settle({ refusal: 'NO_POLICY', claims: [windowClaim('10.1', '10')] });
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
     });
 
-    it('decides where nothing is in force, and decides again once something is', async () => {
-      const { store } = await opened(open);
+    it('decides where nothing is in force, and decides again once something is', async ({
+      empty: { store },
+    }) => {
       await store.register(['shop']);
       const nothing = request({ revision: '', approves: false, refusal: 'NOTHING_IN_FORCE' });
       expect(await store.settle(nothing)).toMatchObject({ outcome: 'decided', code: 'NOTHING_IN_FORCE' });
@@ -86,24 +78,22 @@ export function describeSettle(open: OpenStore): void {
       expect(await store.settle(request())).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
     });
 
-    it('holds what is in force for a source that is registered later', async () => {
-      const { store } = await ready(open);
+    it('holds what is in force for a source that is registered later', async ({ store, settle }) => {
       await store.freeze({ reason: 'drill', by: 'ada' });
       await store.register(['late']);
-      expect(await store.settle(request({ source: 'late' }))).toMatchObject({ code: 'FROZEN' });
+      expect(await settle({ source: 'late' })).toMatchObject({ code: 'FROZEN' });
       await thaw(store);
-      expect(await store.settle(request({ source: 'late', revision: '' }))).toMatchObject({
+      expect(await settle({ source: 'late', revision: '' })).toMatchObject({
         outcome: 'stale',
         inForce: REVISION,
       });
-      expect(await store.settle(request({ source: 'late' }))).toMatchObject({ code: 'APPROVED' });
+      expect(await settle({ source: 'late' })).toMatchObject({ code: 'APPROVED' });
     });
   });
 
   describe('settle while frozen', () => {
-    it('refuses whatever else holds, and journals it', async () => {
-      const { store } = await ready(open);
-      const first = await store.settle(request());
+    it('refuses whatever else holds, and journals it', async ({ store, settle }) => {
+      const first = await settle();
       await store.freeze({ reason: 'drill', by: 'ada' });
       const attempts = [
         request(),
@@ -129,81 +119,73 @@ export function describeSettle(open: OpenStore): void {
       }
       await thaw(store);
       expect(await usedOf(store)).toBe(0n);
-      expect(await store.settle(request())).toMatchObject({ outcome: 'repeated', of: idOf(first) });
+      expect(await settle()).toMatchObject({ outcome: 'repeated', of: idOf(first) });
     });
 
-    it('does not touch the subject: it is unknown afterwards, even under other terms', async () => {
-      const { store } = await ready(open);
+    it('does not touch the subject: it is unknown afterwards, even under other terms', async ({
+      store,
+      settle,
+    }) => {
       await store.freeze({ reason: 'drill', by: 'ada' });
-      await store.settle(request());
+      await settle();
       await thaw(store);
-      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({
-        outcome: 'decided',
-        code: 'APPROVED',
-      });
+      expect(await settle({ terms: OTHER_TERMS })).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
     });
   });
 
   describe('settle under a revision that is not in force, or at another time', () => {
-    it.each([
+    it.for([
       ['older', revisionOf('older')],
       ['empty', ''],
       ['differing in case', REVISION.toUpperCase()],
-    ])('says stale and writes nothing: %s', async (_name, revision) => {
-      const { store } = await ready(open);
+    ] as const)('says stale and writes nothing: %s', async ([, revision], { store, settle }) => {
       const claims = [windowClaim('1', '10')];
-      expect(await store.settle(request({ revision, claims }))).toEqual({
+      expect(await settle({ revision, claims })).toEqual({
         outcome: 'stale',
         inForce: REVISION,
         nowMs: START_MS,
       });
       expect(await store.journalSize('shop')).toBe(0);
       expect(await usedOf(store)).toBe(0n);
-      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
+      expect(await settle({ terms: OTHER_TERMS })).toMatchObject({ code: 'APPROVED' });
     });
 
-    it('says stale before expired, and before changed terms', async () => {
-      const { store } = await ready(open);
-      await store.settle(request());
+    it('says stale before expired, and before changed terms', async ({ settle }) => {
+      await settle();
       const stale = { revision: revisionOf('older'), terms: OTHER_TERMS, validUntilMs: START_MS };
-      expect(await store.settle(request(stale))).toMatchObject({ outcome: 'stale' });
+      expect(await settle(stale)).toMatchObject({ outcome: 'stale' });
     });
 
-    it('says expired outside [validFromMs, validUntilMs) and writes nothing', async () => {
-      const { store } = await ready(open);
+    it('says expired outside [validFromMs, validUntilMs) and writes nothing', async ({ store, settle }) => {
       for (const outside of [
         { validFromMs: START_MS + 1 },
         { validUntilMs: START_MS },
         { validFromMs: START_MS, validUntilMs: START_MS },
       ]) {
-        const result = await store.settle(request({ ...outside, claims: [windowClaim('1', '10')] }));
+        const result = await settle({ ...outside, claims: [windowClaim('1', '10')] });
         expect(result).toEqual({ outcome: 'expired', nowMs: START_MS });
       }
       expect(await store.journalSize('shop')).toBe(0);
       expect(await usedOf(store)).toBe(0n);
       expect(
-        await store.settle(
-          request({ terms: OTHER_TERMS, validFromMs: START_MS, validUntilMs: START_MS + 1 }),
-        ),
+        await settle({ terms: OTHER_TERMS, validFromMs: START_MS, validUntilMs: START_MS + 1 }),
       ).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
     });
 
-    it('says expired before changed terms', async () => {
-      const { store } = await ready(open);
-      await store.settle(request());
-      expect(await store.settle(request({ terms: OTHER_TERMS, validUntilMs: START_MS }))).toMatchObject({
+    it('says expired before changed terms', async ({ settle }) => {
+      await settle();
+      expect(await settle({ terms: OTHER_TERMS, validUntilMs: START_MS })).toMatchObject({
         outcome: 'expired',
       });
     });
   });
 
   describe('settle of a subject that is known with other terms', () => {
-    it.each([
+    it.for([
       ['approved', { approves: true }],
       ['refused', { approves: false }],
-    ])('refuses, and leaves the subject as it was: %s', async (_name, over) => {
-      const { store } = await ready(open);
-      const first = await store.settle(request({ ...over, claims: [windowClaim('4', '10')] }));
+    ] as const)('refuses, and leaves the subject as it was: %s', async ([, over], { store, settle }) => {
+      const first = await settle({ ...over, claims: [windowClaim('4', '10')] });
       const used = await usedOf(store);
       const other = request({
         terms: OTHER_TERMS,
@@ -224,14 +206,15 @@ export function describeSettle(open: OpenStore): void {
       }
       expect(await usedOf(store)).toBe(used);
       expect(await usedOf(store, { key: keyOf('other') })).toBe(0n);
-      expect(await store.settle(request({ ...over, claims: [windowClaim('4', '10')] }))).toMatchObject({
+      expect(await settle({ ...over, claims: [windowClaim('4', '10')] })).toMatchObject({
         outcome: 'repeated',
         of: idOf(first),
       });
     });
 
-    it('refuses for another question, another revision and a refusing proposal as well', async () => {
-      const { store } = await ready(open);
+    it('refuses for another question, another revision and a refusing proposal as well', async ({
+      store,
+    }) => {
       await store.settle(signing({ question: 'sign_prepare' }));
       expect(await store.settle(signing({ terms: OTHER_TERMS }))).toMatchObject({ code: 'TERMS_CHANGED' });
       expect(await store.settle(signing({ terms: OTHER_TERMS, speedUp: true }))).toMatchObject({
@@ -246,16 +229,15 @@ export function describeSettle(open: OpenStore): void {
       ).toMatchObject({ code: 'TERMS_CHANGED' });
     });
 
-    it.each([
+    it.for([
       ['another kind', { subject: 'transfer:a1' }],
       ['another source', { source: 'vault' }],
       ['another case', { subject: 'payment:A1' }],
       ['a longer id', { subject: 'payment:a11' }],
       ['an odd id', { subject: 'payment:a1 "\\\':{}*?[é\u{1f512}' }],
       ['a name of the language', { subject: 'payment:__proto__' }],
-    ])('takes for another subject: %s', async (_name, over) => {
-      const { store } = await ready(open);
-      await store.settle(request({ subject: 'payment:a1' }));
+    ] as const)('takes for another subject: %s', async ([, over], { store, settle }) => {
+      await settle({ subject: 'payment:a1' });
       const other = request({ subject: 'payment:a1', terms: OTHER_TERMS, ...over });
       const decided = await store.settle(other);
       expect(decided).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
@@ -264,19 +246,16 @@ export function describeSettle(open: OpenStore): void {
   });
 
   describe('settle and its claims', () => {
-    it('checks and reports every claim, in order, also after one has failed', async () => {
-      const { store } = await ready(open);
+    it('checks and reports every claim, in order, also after one has failed', async ({ store, settle }) => {
       await store.changeList(change('known', ['a', 'c']));
-      const result = await store.settle(
-        request({
-          claims: [
-            listClaim('missing', 'hold-all', ['a']),
-            windowClaim('11', '10'),
-            listClaim('known', 'hold-all', ['c', 'b', 'a']),
-            windowClaim('1', '10', { key: keyOf('second') }),
-          ],
-        }),
-      );
+      const result = await settle({
+        claims: [
+          listClaim('missing', 'hold-all', ['a']),
+          windowClaim('11', '10'),
+          listClaim('known', 'hold-all', ['c', 'b', 'a']),
+          windowClaim('1', '10', { key: keyOf('second') }),
+        ],
+      });
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual([
         { type: 'list', holds: false, missing: true, present: [] },
@@ -286,25 +265,23 @@ export function describeSettle(open: OpenStore): void {
       ]);
     });
 
-    it('reserves nothing if one deciding claim fails, first or last', async () => {
-      const { store } = await ready(open);
+    it('reserves nothing if one deciding claim fails, first or last', async ({ store, settle }) => {
       const fits = windowClaim('1', '10', { key: keyOf('fits') });
       const full = windowClaim('11', '10', { key: keyOf('full') });
-      await store.settle(request({ subject: 'payment:a', claims: [fits, full] }));
-      await store.settle(request({ subject: 'payment:b', claims: [full, fits] }));
+      await settle({ subject: 'payment:a', claims: [fits, full] });
+      await settle({ subject: 'payment:b', claims: [full, fits] });
       expect(await usedOf(store, { key: keyOf('fits') })).toBe(0n);
       expect(await usedOf(store, { key: keyOf('full') })).toBe(0n);
     });
 
-    it('reserves nothing if the proposal refuses, but reports its claims', async () => {
-      const { store } = await ready(open);
-      const result = await store.settle(request({ approves: false, claims: [windowClaim('1', '10')] }));
+    it('reserves nothing if the proposal refuses, but reports its claims', async ({ store, settle }) => {
+      const result = await settle({ approves: false, claims: [windowClaim('1', '10')] });
       expect(result).toMatchObject({ code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it.each([
+    it.for([
       ['hold-all', ['a', 'b'], true],
       ['hold-all', ['a', 'x'], false],
       ['hold-all', ['A'], false],
@@ -312,85 +289,78 @@ export function describeSettle(open: OpenStore): void {
       ['hold-none', ['x', 'a'], false],
       ['hold-none', ['A'], true],
       ['hold-none', ['__proto__'], true],
-    ] as const)('%s %j against the list a, b: %s', async (must, values, holds) => {
-      const { store } = await ready(open);
+    ] as const)('%s %j against the list a, b: %s', async ([must, values, holds], { store, settle }) => {
       await store.changeList(change('list', ['a', 'b']));
-      const result = await store.settle(request({ claims: [listClaim('list', must, values)] }));
+      const result = await settle({ claims: [listClaim('list', must, values)] });
       const present = values.filter((value) => value === 'a' || value === 'b');
       expect(claimsOf(result)).toEqual([{ type: 'list', holds, missing: false, present }]);
       expect(result).toMatchObject({ verdict: holds ? 'SUCCESS' : 'FAILURE' });
     });
 
-    it.each(['hold-all', 'hold-none'] as const)('fails %s of no values', async (must) => {
-      const { store } = await ready(open);
+    it.for(['hold-all', 'hold-none'] as const)('fails %s of no values', async (must, { store, settle }) => {
       await store.changeList(change('list', ['a']));
-      const result = await store.settle(request({ claims: [listClaim('list', must, [])] }));
+      const result = await settle({ claims: [listClaim('list', must, [])] });
       expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual([{ type: 'list', holds: false, missing: false, present: [] }]);
     });
 
-    it.each(['hold-all', 'hold-none'] as const)('fails %s of a list that does not exist', async (must) => {
-      const { store } = await ready(open);
-      await store.changeList(change('other', ['a']));
-      await store.changeList(change('list', ['a'], [], { source: 'vault' }));
-      const result = await store.settle(request({ claims: [listClaim('list', must, ['a'])] }));
-      expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
-      expect(claimsOf(result)).toEqual([{ type: 'list', holds: false, missing: true, present: [] }]);
-    });
+    it.for(['hold-all', 'hold-none'] as const)(
+      'fails %s of a list that does not exist',
+      async (must, { store, settle }) => {
+        await store.changeList(change('other', ['a']));
+        await store.changeList(change('list', ['a'], [], { source: 'vault' }));
+        const result = await settle({ claims: [listClaim('list', must, ['a'])] });
+        expect(result).toMatchObject({ verdict: 'FAILURE', code: 'RULE_REFUSED' });
+        expect(claimsOf(result)).toEqual([{ type: 'list', holds: false, missing: true, present: [] }]);
+      },
+    );
 
-    it('knows an empty list from a missing one', async () => {
-      const { store } = await ready(open);
+    it('knows an empty list from a missing one', async ({ store, settle }) => {
       await store.changeList(change('empty', []));
-      const none = await store.settle(request({ claims: [listClaim('empty', 'hold-none', ['a'])] }));
+      const none = await settle({ claims: [listClaim('empty', 'hold-none', ['a'])] });
       expect(none).toMatchObject({ verdict: 'SUCCESS' });
-      const all = await store.settle(
-        request({ subject: 'payment:2', claims: [listClaim('empty', 'hold-all', ['a'])] }),
-      );
+      const all = await settle({ subject: 'payment:2', claims: [listClaim('empty', 'hold-all', ['a'])] });
       expect(claimsOf(all)).toEqual([{ type: 'list', holds: false, missing: false, present: [] }]);
     });
 
-    it('lets a claim that only observes refuse nothing, and reserves it even if it does not hold', async () => {
-      const { store } = await ready(open);
+    it('lets a claim that only observes refuse nothing, and reserves it even if it does not hold', async ({
+      store,
+      settle,
+    }) => {
       const observing = { decides: false } as const;
       const claims = [
         windowClaim('11', '10', observing),
         listClaim('missing', 'hold-all', ['a'], observing),
         windowClaim('1', '10', { ...observing, key: keyOf('holds') }),
       ];
-      const result = await store.settle(request({ claims }));
+      const result = await settle({ claims });
       expect(result).toMatchObject({ verdict: 'SUCCESS', code: 'APPROVED' });
       expect(claimsOf(result)).toMatchObject([{ holds: false }, { holds: false }, { holds: true }]);
       expect(await usedOf(store)).toBe(units('11'));
       expect(await usedOf(store, { key: keyOf('holds') })).toBe(units('1'));
     });
 
-    it('does not reserve an observing claim of a refused decision', async () => {
-      const { store } = await ready(open);
+    it('does not reserve an observing claim of a refused decision', async ({ store, settle }) => {
       const claims = [
         windowClaim('1', '10', { decides: false }),
         windowClaim('11', '10', { key: keyOf('full') }),
       ];
-      expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'FAILURE' });
+      expect(await settle({ claims })).toMatchObject({ verdict: 'FAILURE' });
       expect(await usedOf(store)).toBe(0n);
     });
 
-    it('counts two claims of one request on one counter together', async () => {
-      const { store } = await ready(open);
-      const passing = await store.settle(
-        request({ claims: [windowClaim('6', '10'), windowClaim('4', '10')] }),
-      );
+    it('counts two claims of one request on one counter together', async ({ store, settle }) => {
+      const passing = await settle({ claims: [windowClaim('6', '10'), windowClaim('4', '10')] });
       expect(passing).toMatchObject({ verdict: 'SUCCESS' });
       expect(claimsOf(passing)).toMatchObject([{ used: 0n }, { used: units('6') }]);
       expect(await usedOf(store)).toBe(units('10'));
-      const refused = await store.settle(
-        request({
-          subject: 'payment:2',
-          claims: [
-            windowClaim('6', '10', { key: keyOf('other') }),
-            windowClaim('5', '10', { key: keyOf('other') }),
-          ],
-        }),
-      );
+      const refused = await settle({
+        subject: 'payment:2',
+        claims: [
+          windowClaim('6', '10', { key: keyOf('other') }),
+          windowClaim('5', '10', { key: keyOf('other') }),
+        ],
+      });
       expect(refused).toMatchObject({ verdict: 'FAILURE' });
       expect(claimsOf(refused)).toMatchObject([{ holds: true }, { holds: false }]);
       expect(await usedOf(store, { key: keyOf('other') })).toBe(0n);
@@ -398,8 +368,7 @@ export function describeSettle(open: OpenStore): void {
   });
 
   describe('claims at their bounds', () => {
-    it('are taken by the thousand, with texts by the thousand', async () => {
-      const { store } = await ready(open);
+    it('are taken by the thousand, with texts by the thousand', async ({ store, settle }) => {
       const values = Array.from({ length: 9000 }, (_, index) => `value ${index}`);
       const members = Object.fromEntries(values.slice(0, 3000).map((value) => [value, value]));
       await store.changeList(change('many', values));
@@ -413,19 +382,18 @@ export function describeSettle(open: OpenStore): void {
         ),
         ...Array.from({ length: 1000 }, () => agedClaim('many', 0, ['value 1'])),
       ];
-      const results = claimsOf(await store.settle(request({ claims })));
+      const results = claimsOf(await settle({ claims }));
       expect(results).toHaveLength(claims.length);
       expect(results.filter(({ holds }) => !holds)).toEqual([]);
       const lacking = orderClaim({ ...members, 'value 2999': '' });
-      expect(claimsOf(await store.settle(request({ claims: [lacking] })))).toEqual([
+      expect(claimsOf(await settle({ claims: [lacking] }))).toEqual([
         { type: 'order', holds: false, order: 'differs', differs: ['value 2999'] },
       ]);
     });
 
-    it('are compared with the largest whole numbers to the last digit', async () => {
-      const { store } = await ready(open);
+    it('are compared with the largest whole numbers to the last digit', async ({ store, settle }) => {
       await store.changeList(change('allowed', ['a']));
-      await store.settle(request());
+      await settle();
       const largest = Number.MAX_SAFE_INTEGER;
       const claims = [
         agedClaim('allowed', largest, ['a']),
@@ -433,29 +401,33 @@ export function describeSettle(open: OpenStore): void {
         speedUpClaim(largest, largest),
         speedUpClaim(0, largest),
       ];
-      const holds = claimsOf(await store.settle(request({ claims }))).map((each) => each.holds);
+      const holds = claimsOf(await settle({ claims })).map((each) => each.holds);
       expect(holds).toEqual([false, false, true, false]);
     });
   });
 
   describe('time', () => {
-    it('stands still while the clock is behind, and goes on from where it was', async () => {
-      const { store, clock } = await ready(open);
-      await store.settle(request({ claims: [windowClaim('10', '10')] }));
+    it('stands still while the clock is behind, and goes on from where it was', async ({
+      store,
+      clock,
+      settle,
+    }) => {
+      await settle({ claims: [windowClaim('10', '10')] });
       clock.advance(-5 * HOUR_MS);
-      const back = await store.settle(
-        request({ subject: 'payment:2', validFromMs: START_MS, claims: [windowClaim('1', '10')] }),
-      );
+      const back = await settle({
+        subject: 'payment:2',
+        validFromMs: START_MS,
+        claims: [windowClaim('1', '10')],
+      });
       expect(back).toMatchObject({ outcome: 'decided', atMs: START_MS, verdict: 'FAILURE' });
       clock.advance(5 * HOUR_MS + 1);
-      expect(await store.settle(request({ subject: 'payment:3' }))).toMatchObject({ atMs: START_MS + 1 });
+      expect(await settle({ subject: 'payment:3' })).toMatchObject({ atMs: START_MS + 1 });
       expect((await store.health()).nowMs).toBe(START_MS + 1);
     });
 
-    it('stands still for another handle as well', async () => {
-      const { store, clock, another } = await ready(open);
+    it('stands still for another handle as well', async ({ clock, another, settle }) => {
       const second = await another();
-      await store.settle(request());
+      await settle();
       clock.advance(-HOUR_MS);
       expect(await second.settle(request({ subject: 'payment:2' }))).toMatchObject({ atMs: START_MS });
     });

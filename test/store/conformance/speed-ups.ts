@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { ClaimResult } from '../../../src/claims/claims.ts';
 import type { SettleRequest, Store } from '../../../src/store/store.ts';
 import {
@@ -11,14 +11,15 @@ import {
   idOf,
   notice,
   push,
-  request,
   revisionOf,
   signing,
   speedUpClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeSpeedUps(open: OpenStore): void {
+  const it = testsOn(open);
+
   /** A speed-up of `sign_start` about `transfer:1`, at most `max` of them and within an hour. */
   const speedUp = (max: number, over: Partial<Asked> = {}): SettleRequest =>
     signing({ speedUp: true, claims: [speedUpClaim(max, HOUR_MS)], ...over });
@@ -32,7 +33,7 @@ export function describeSpeedUps(open: OpenStore): void {
   };
 
   describe('a claim that what is sped up was approved', () => {
-    it.each([
+    it.for([
       ['nothing was asked about the subject', []],
       ['only sign_prepare was approved', [signing({ question: 'sign_prepare' })]],
       ['the question was refused', [signing({ approves: false })]],
@@ -42,16 +43,14 @@ export function describeSpeedUps(open: OpenStore): void {
       ],
       ['it was approved about another subject', [signing({ subject: 'transfer:2' })]],
       ['it was approved for another source', [signing({ source: 'shop' })]],
-    ])('fails if %s', async (_name, before) => {
-      const { store } = await ready(open);
+    ] as const)('fails if %s', async ([, before], { store }) => {
       for (const each of before) await store.settle(each);
       const result = await store.settle(speedUp(5));
       expect(result).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
       expect(claimsOf(result)).toEqual(found(false, 0, 0));
     });
 
-    it('holds up to the very millisecond, and no longer', async () => {
-      const { store, clock } = await ready(open);
+    it('holds up to the very millisecond, and no longer', async ({ store, clock }) => {
       for (const subject of ['transfer:1', 'transfer:2']) await store.settle(signing({ subject }));
       clock.advance(HOUR_MS);
       const last = await store.settle(speedUp(1));
@@ -63,8 +62,7 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(late)).toEqual(found(false, START_MS, 0));
     });
 
-    it('counts from the decision, not from its repeats', async () => {
-      const { store, clock } = await ready(open);
+    it('counts from the decision, not from its repeats', async ({ store, clock }) => {
       await store.settle(signing());
       clock.advance(HOUR_MS);
       expect(await store.settle(signing())).toMatchObject({ outcome: 'repeated' });
@@ -72,8 +70,7 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(await store.settle(speedUp(1)))).toEqual(found(false, START_MS, 0));
     });
 
-    it('passes no more of them than its maximum', async () => {
-      const { store, clock } = await ready(open);
+    it('passes no more of them than its maximum', async ({ store, clock }) => {
       await store.settle(signing());
       await signed(store, '0x1');
       for (const [index, txid] of ['0x2', '0x3'].entries()) {
@@ -88,14 +85,12 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(third)).toEqual(found(false, START_MS, 2));
     });
 
-    it.each([0, 1])('of %i passes as many', async (max) => {
-      const { store } = await ready(open);
+    it.for([0, 1])('of %i passes as many', async (max, { store }) => {
       await store.settle(signing());
       expect(claimsOf(await store.settle(speedUp(max)))).toEqual(found(max > 0, START_MS, 0));
     });
 
-    it('does not count itself when it is repeated', async () => {
-      const { store } = await ready(open);
+    it('does not count itself when it is repeated', async ({ store }) => {
       await store.settle(signing());
       const first = await store.settle(speedUp(1));
       for (let repeat = 0; repeat < 2; repeat++) {
@@ -105,16 +100,14 @@ export function describeSpeedUps(open: OpenStore): void {
       }
     });
 
-    it('refuses the repeat of one that it approved once its time is over', async () => {
-      const { store, clock } = await ready(open);
+    it('refuses the repeat of one that it approved once its time is over', async ({ store, clock }) => {
       await store.settle(signing());
       await store.settle(speedUp(1));
       clock.advance(HOUR_MS + 1);
       expect(await store.settle(speedUp(1))).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
     });
 
-    it('does not count those that were refused', async () => {
-      const { store } = await ready(open);
+    it('does not count those that were refused', async ({ store }) => {
       await store.settle(signing());
       expect(await store.settle(speedUp(1, { approves: false }))).toMatchObject({ verdict: 'FAILURE' });
       await signed(store, '0x1');
@@ -123,8 +116,7 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(next)).toEqual(found(true, START_MS, 0));
     });
 
-    it('counts those of its own question alone', async () => {
-      const { store } = await ready(open);
+    it('counts those of its own question alone', async ({ store }) => {
       await store.settle(signing({ question: 'sign_prepare' }));
       await store.settle(speedUp(1, { question: 'sign_prepare' }));
       await store.settle(signing());
@@ -137,8 +129,10 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(prepared)).toEqual(found(false, START_MS, 1));
     });
 
-    it('fails once the approval was taken back, and counts from the one that is given again', async () => {
-      const { store, clock } = await ready(open);
+    it('fails once the approval was taken back, and counts from the one that is given again', async ({
+      store,
+      clock,
+    }) => {
       await store.settle(signing());
       await store.push(push('second', REVISION));
       const revision = revisionOf('second');
@@ -152,8 +146,7 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(again)).toEqual(found(true, START_MS + 5, 0));
     });
 
-    it('decides nothing if it only observes, and its approval counts', async () => {
-      const { store } = await ready(open);
+    it('decides nothing if it only observes, and its approval counts', async ({ store }) => {
       const claims = [speedUpClaim(0, HOUR_MS, { decides: false })];
       const result = await store.settle(speedUp(0, { claims }));
       expect(result).toMatchObject({ verdict: 'SUCCESS' });
@@ -163,24 +156,19 @@ export function describeSpeedUps(open: OpenStore): void {
       expect(claimsOf(await store.settle(speedUp(5)))).toEqual(found(true, START_MS, 1));
     });
 
-    it('fails for a question that is no speed-up and was not approved yet', async () => {
-      const { store } = await ready(open);
+    it('fails for a question that is no speed-up and was not approved yet', async ({ store }) => {
       const result = await store.settle(signing({ claims: [speedUpClaim(5, HOUR_MS)] }));
       expect(result).toMatchObject({ verdict: 'FAILURE' });
       expect(claimsOf(result)).toEqual(found(false, 0, 0));
     });
 
-    it('works for a payment as for any question', async () => {
-      const { store } = await ready(open);
-      await store.settle(request());
+    it('works for a payment as for any question', async ({ settle }) => {
+      await settle();
       const claims = [speedUpClaim(1, HOUR_MS)];
-      expect(claimsOf(await store.settle(request({ speedUp: true, claims })))).toEqual(
-        found(true, START_MS, 0),
-      );
+      expect(claimsOf(await settle({ speedUp: true, claims }))).toEqual(found(true, START_MS, 0));
     });
 
-    it('gives way to changed terms', async () => {
-      const { store } = await ready(open);
+    it('gives way to changed terms', async ({ store }) => {
       await store.settle(signing());
       expect(await store.settle(speedUp(1, { terms: OTHER_TERMS }))).toMatchObject({
         code: 'TERMS_CHANGED',
@@ -188,8 +176,7 @@ export function describeSpeedUps(open: OpenStore): void {
       });
     });
 
-    it('passes its maximum together, whoever comes at once', async () => {
-      const { store, another } = await ready(open);
+    it('passes its maximum together, whoever comes at once', async ({ store, another }) => {
       const stores = [store, await another()];
       await store.settle(signing());
       const results = await Promise.all(
@@ -199,8 +186,7 @@ export function describeSpeedUps(open: OpenStore): void {
       for (const result of results) expect(result).toMatchObject({ verdict: 'SUCCESS' });
     });
 
-    it('is journalled as it was found', async () => {
-      const { store } = await ready(open);
+    it('is journalled as it was found', async ({ store }) => {
       await store.settle(signing());
       const result = await store.settle(speedUp(1));
       expect((await store.entry('vault', idOf(result)))?.claims).toEqual(found(true, START_MS, 0));

@@ -1,6 +1,6 @@
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { SettleResult, Store } from '../../../src/store/store.ts';
-import { push } from '../requests.ts';
+import { type Asked, push, request } from '../requests.ts';
 
 /** A clock that stands still until the test moves it. */
 export interface TestClock {
@@ -50,13 +50,13 @@ function previewing(store: Store): Store {
   let begun = 0;
   return {
     ...store,
-    async settle(request) {
+    async settle(asked) {
       const isAlone = inFlight === 0;
       const mine = ++begun;
       inFlight += 1;
       try {
         // Asked for in one turn, so that nothing closes the store between them.
-        const [previewed, settled] = await Promise.all([store.preview(request), store.settle(request)]);
+        const [previewed, settled] = await Promise.all([store.preview(asked), store.settle(asked)]);
         if (isAlone && begun === mine) expect(previewed).toEqual(withoutEntry(settled));
         return settled;
       } finally {
@@ -80,3 +80,23 @@ export async function ready(open: OpenStore): Promise<StoreUnderTest> {
   await under.store.push(push('first', ''));
   return under;
 }
+
+/**
+ * `it` for the tests of one suite. A test that names them is given the store of {@link ready}, what belongs to it,
+ * and `settle`, which settles a {@link request}; or the `empty` store of {@link opened}.
+ */
+export const testsOn = (open: OpenStore) =>
+  test
+    .extend('empty', () => opened(open))
+    .extend('under', () => ready(open))
+    .extend('store', ({ under }) => under.store)
+    .extend('clock', ({ under }) => under.clock)
+    .extend('another', ({ under }) => under.another)
+    .extend('reopen', ({ under }) => under.reopen)
+    .extend('close', ({ under }) => under.close)
+    .extend(
+      'settle',
+      ({ under }) =>
+        (over?: Partial<Asked>) =>
+          under.store.settle(request(over)),
+    );

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Window } from '../../../src/claims/window.ts';
 import type { Store } from '../../../src/store/store.ts';
 import {
@@ -14,7 +14,7 @@ import {
   usedOf,
   windowClaim,
 } from '../requests.ts';
-import { type OpenStore, ready } from './store-under-test.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 const nines = '9'.repeat(36);
 const LARGEST = `${nines}.${nines}`;
@@ -23,8 +23,10 @@ const SMALLEST = `0.${'0'.repeat(35)}1`;
 const FREE_AT_MS = START_MS + MINUTE_MS + HOUR_MS;
 
 export function describeWindows(open: OpenStore): void {
+  const it = testsOn(open);
+
   describe('a window limit, to the last digit', () => {
-    it.each([
+    it.for([
       ['10', '10', true],
       ['10.000000000000000000000000000000000001', '10', false],
       [LARGEST, LARGEST, true],
@@ -33,35 +35,35 @@ export function describeWindows(open: OpenStore): void {
       [SMALLEST, '0', false],
       ['0', '0', true],
       ['9007199254740993', '9007199254740992', false],
-    ])('%s below or at %s: %s', async (amount, max, holds) => {
-      const { store } = await ready(open);
-      const result = await store.settle(request({ claims: [windowClaim(amount, max)] }));
+    ] as const)('%s below or at %s: %s', async ([amount, max, holds], { store, settle }) => {
+      const result = await settle({ claims: [windowClaim(amount, max)] });
       expect(result).toMatchObject({ verdict: holds ? 'SUCCESS' : 'FAILURE' });
       expect(await usedOf(store)).toBe(holds ? units(amount) : 0n);
     });
 
-    it.each([
+    it.for([
       ['0.1', '0.2', '0.3', '0.299999999999999999999999999999999999'],
       [LARGEST.replace(/9$/, '8'), SMALLEST, LARGEST, LARGEST.replace(/9$/, '8')],
       ['9007199254740992', '1', '9007199254740993', '9007199254740992.999999999999999999999999999999999999'],
       [`1${'0'.repeat(34)}`, SMALLEST, `1${'0'.repeat(34)}.${'0'.repeat(35)}1`, `1${'0'.repeat(34)}`],
-    ])('%s and then %s pass at %s, and not at %s', async (first, then, max, below) => {
-      const { store } = await ready(open);
-      await store.settle(request({ claims: [windowClaim(first, max)] }));
-      expect(
-        await store.settle(request({ subject: 'payment:2', claims: [windowClaim(then, below)] })),
-      ).toMatchObject({ verdict: 'FAILURE' });
-      expect(
-        await store.settle(request({ subject: 'payment:3', claims: [windowClaim(then, max)] })),
-      ).toMatchObject({ verdict: 'SUCCESS' });
-      expect(await usedOf(store)).toBe(units(max));
-    });
+    ] as const)(
+      '%s and then %s pass at %s, and not at %s',
+      async ([first, then, max, below], { store, settle }) => {
+        await settle({ claims: [windowClaim(first, max)] });
+        expect(await settle({ subject: 'payment:2', claims: [windowClaim(then, below)] })).toMatchObject({
+          verdict: 'FAILURE',
+        });
+        expect(await settle({ subject: 'payment:3', claims: [windowClaim(then, max)] })).toMatchObject({
+          verdict: 'SUCCESS',
+        });
+        expect(await usedOf(store)).toBe(units(max));
+      },
+    );
 
-    it('sums exactly beyond 72 digits', async () => {
-      const { store } = await ready(open);
+    it('sums exactly beyond 72 digits', async ({ store, settle }) => {
       for (let paid = 0; paid < 12; paid++) {
         const claims = [windowClaim(LARGEST, '0', { decides: false })];
-        await store.settle(request({ subject: `payment:${paid}`, claims }));
+        await settle({ subject: `payment:${paid}`, claims });
       }
       expect(await usedOf(store)).toBe(12n * units(LARGEST));
       const over = request({ subject: 'payment:over', claims: [windowClaim(SMALLEST, LARGEST)] });
@@ -70,36 +72,33 @@ export function describeWindows(open: OpenStore): void {
   });
 
   describe('a counter', () => {
-    it('is shared by all subjects of a source that claim it', async () => {
-      const { store } = await ready(open);
+    it('is shared by all subjects of a source that claim it', async ({ store, settle }) => {
       const verdicts: string[] = [];
       for (let paid = 0; paid < 5; paid++) {
-        const result = await store.settle(
-          request({ subject: `payment:${paid}`, claims: [windowClaim('3', '10')] }),
-        );
+        const result = await settle({ subject: `payment:${paid}`, claims: [windowClaim('3', '10')] });
         verdicts.push('verdict' in result ? result.verdict : result.outcome);
       }
       expect(verdicts).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE', 'FAILURE']);
       expect(await usedOf(store)).toBe(units('9'));
     });
 
-    it('is not shared by keys or by sources', async () => {
-      const { store } = await ready(open);
+    it('is not shared by keys or by sources', async ({ store, settle }) => {
       const full = windowClaim('10', '10');
-      expect(await store.settle(request({ claims: [full] }))).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await settle({ claims: [full] })).toMatchObject({ verdict: 'SUCCESS' });
       expect(
-        await store.settle(request({ subject: 'payment:2', claims: [{ ...full, key: keyOf('other') }] })),
+        await settle({ subject: 'payment:2', claims: [{ ...full, key: keyOf('other') }] }),
       ).toMatchObject({ verdict: 'SUCCESS' });
-      expect(await store.settle(request({ source: 'vault', claims: [full] }))).toMatchObject({
-        verdict: 'SUCCESS',
-      });
+      expect(await settle({ source: 'vault', claims: [full] })).toMatchObject({ verdict: 'SUCCESS' });
       expect(await usedOf(store, { source: 'vault' })).toBe(units('10'));
     });
 
-    it('keeps the rest of what a subject reserved when the clock moves on', async () => {
-      const { store, clock } = await ready(open);
+    it('keeps the rest of what a subject reserved when the clock moves on', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       for (const [index, amount] of ['1', '2', '4'].entries()) {
-        await store.settle(request({ subject: `payment:${index}`, claims: [windowClaim(amount, '10')] }));
+        await settle({ subject: `payment:${index}`, claims: [windowClaim(amount, '10')] });
         clock.advance(MINUTE_MS);
       }
       clock.nowMs = FREE_AT_MS;
@@ -112,27 +111,28 @@ export function describeWindows(open: OpenStore): void {
   });
 
   describe('a rolling window', () => {
-    it.each([0, 1, MINUTE_MS - 1])(
+    it.for([0, 1, MINUTE_MS - 1])(
       'counts an approval %i ms into its bucket until no instant of the bucket lies within',
-      async (intoBucketMs) => {
-        const { store, clock } = await ready(open);
+      async (intoBucketMs, { store, clock, settle }) => {
         clock.nowMs = START_MS + intoBucketMs;
-        await store.settle(request({ claims: [windowClaim('10', '10')] }));
+        await settle({ claims: [windowClaim('10', '10')] });
         clock.nowMs = FREE_AT_MS - 1;
         expect(await usedOf(store)).toBe(units('10'));
-        expect(
-          await store.settle(request({ subject: 'payment:2', claims: [windowClaim('1', '10')] })),
-        ).toMatchObject({ verdict: 'FAILURE' });
+        expect(await settle({ subject: 'payment:2', claims: [windowClaim('1', '10')] })).toMatchObject({
+          verdict: 'FAILURE',
+        });
         clock.nowMs = FREE_AT_MS;
-        expect(
-          await store.settle(request({ subject: 'payment:3', claims: [windowClaim('1', '10')] })),
-        ).toMatchObject({ verdict: 'SUCCESS' });
+        expect(await settle({ subject: 'payment:3', claims: [windowClaim('1', '10')] })).toMatchObject({
+          verdict: 'SUCCESS',
+        });
         expect(await usedOf(store)).toBe(units('1'));
       },
     );
 
-    it('never lets more than its limit through in any window of its length, and errs by one bucket at most', async () => {
-      const { store, clock } = await ready(open);
+    it('never lets more than its limit through in any window of its length, and errs by one bucket at most', async ({
+      clock,
+      settle,
+    }) => {
       const lengthMs = 10_000;
       let run = 0;
       const step = fc.record({
@@ -158,9 +158,7 @@ export function describeWindows(open: OpenStore): void {
                 amount,
                 max: 10n,
               };
-              const result = await store.settle(
-                request({ subject: `payment:${run}-${index}`, claims: [claim] }),
-              );
+              const result = await settle({ subject: `payment:${run}-${index}`, claims: [claim] });
               if (result.outcome !== 'decided') throw new Error(`expected a decision, not ${result.outcome}`);
               const approves = result.verdict === 'SUCCESS';
               if (approves) approved.push({ atMs: result.atMs, amount });
@@ -174,13 +172,10 @@ export function describeWindows(open: OpenStore): void {
       );
     });
 
-    it('counts a velocity limit in whole ones', async () => {
-      const { store } = await ready(open);
+    it('counts a velocity limit in whole ones', async ({ settle }) => {
       const verdicts: string[] = [];
       for (let call = 0; call < 4; call++) {
-        const result = await store.settle(
-          request({ subject: `payment:${call}`, claims: [windowClaim('1', '3')] }),
-        );
+        const result = await settle({ subject: `payment:${call}`, claims: [windowClaim('1', '3')] });
         verdicts.push('verdict' in result ? result.verdict : result.outcome);
       }
       expect(verdicts).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE']);
@@ -193,37 +188,38 @@ export function describeWindows(open: OpenStore): void {
     const longest: Window = { type: 'rolling', lengthMs: 400 * DAY_MS, bucketMs: 576_000_000 };
     const bucketEndMs = (Math.floor(START_MS / longest.bucketMs) + 1) * longest.bucketMs;
 
-    it('counts for 400 days and at most a sixtieth more, to the millisecond', async () => {
-      const { store, clock } = await ready(open);
+    it('counts for 400 days and at most a sixtieth more, to the millisecond', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       const claim = (amount: string) => windowClaim(amount, '10', { window: longest });
-      await store.settle(request({ claims: [claim('10')] }));
+      await settle({ claims: [claim('10')] });
       // Other callbacks let the store clean up meanwhile.
       for (const days of [93, 200, 399]) {
         clock.nowMs = START_MS + days * DAY_MS;
-        await store.settle(request({ subject: `payment:day ${days}` }));
+        await settle({ subject: `payment:day ${days}` });
       }
       clock.nowMs = START_MS + 400 * DAY_MS;
       expect(await usedOf(store, { window: longest })).toBe(units('10'));
       clock.nowMs = bucketEndMs + longest.lengthMs - 1;
-      const full = await store.settle(request({ subject: 'payment:2', claims: [claim('0.1')] }));
+      const full = await settle({ subject: 'payment:2', claims: [claim('0.1')] });
       expect(full).toMatchObject({ verdict: 'FAILURE' });
       clock.advance(1);
-      const after = await store.settle(request({ subject: 'payment:3', claims: [claim('10')] }));
+      const after = await settle({ subject: 'payment:3', claims: [claim('10')] });
       expect(after).toMatchObject({ verdict: 'SUCCESS' });
       expect(await usedOf(store, { window: longest })).toBe(units('10'));
     });
 
-    it('counts a repeat once within it', async () => {
-      const { store, clock } = await ready(open);
-      const ask = () => store.settle(request({ claims: [windowClaim('10', '10', { window: longest })] }));
+    it('counts a repeat once within it', async ({ store, clock, settle }) => {
+      const ask = () => settle({ claims: [windowClaim('10', '10', { window: longest })] });
       await ask();
       clock.nowMs = START_MS + 399 * DAY_MS;
       expect(claimsOf(await ask())).toMatchObject([{ type: 'window', holds: true, reserved: units('10') }]);
       expect(await usedOf(store, { window: longest })).toBe(units('10'));
     });
 
-    it('errs by one bucket at most, however approvals are spread over years', async () => {
-      const { store, clock } = await ready(open);
+    it('errs by one bucket at most, however approvals are spread over years', async ({ clock, settle }) => {
       let run = 0;
       const step = fc.record({
         days: fc.integer({ min: 0, max: 150 }),
@@ -241,9 +237,7 @@ export function describeWindows(open: OpenStore): void {
             clock.advance(days * DAY_MS + index);
             const key = keyOf(`years ${run}`);
             const claim = { ...windowClaim('0', '0', { key, window: longest }), amount, max: 10n };
-            const result = await store.settle(
-              request({ subject: `payment:${run}-${index}`, claims: [claim] }),
-            );
+            const result = await settle({ subject: `payment:${run}-${index}`, claims: [claim] });
             if (result.outcome !== 'decided') throw new Error(`expected a decision, not ${result.outcome}`);
             if (result.verdict === 'SUCCESS') approved.push({ atMs: result.atMs, amount });
             expect(sumOf(result.atMs, longest.lengthMs)).toBeLessThanOrEqual(10n);
@@ -255,24 +249,26 @@ export function describeWindows(open: OpenStore): void {
       );
     });
 
-    it.each([
+    it.for([
       ['a leap year', Date.UTC(2028, 0, 1), Date.UTC(2029, 0, 1)],
       ['a year in Lord Howe', Date.UTC(2025, 11, 31, 13), Date.UTC(2026, 11, 31, 13)],
       ['a quarter in Kathmandu', Date.UTC(2026, 5, 30, 18, 15), Date.UTC(2026, 8, 30, 18, 15)],
-    ])('counts %s from its first to its last millisecond', async (_, startMs, endMs) => {
-      const { store, clock } = await ready(open);
-      const window: Window = { type: 'calendar', startMs, endMs };
-      const ask = (id: string, amount: string) =>
-        store.settle(request({ subject: `payment:${id}`, claims: [windowClaim(amount, '10', { window })] }));
-      clock.nowMs = startMs;
-      expect(await ask('first', '9')).toMatchObject({ verdict: 'SUCCESS' });
-      clock.nowMs = endMs - 1;
-      expect(await ask('too much', '1.1')).toMatchObject({ verdict: 'FAILURE' });
-      expect(await ask('last', '1')).toMatchObject({ verdict: 'SUCCESS' });
-      clock.nowMs = endMs;
-      const next: Window = { type: 'calendar', startMs: endMs, endMs: endMs + 365 * DAY_MS };
-      expect(await usedOf(store, { window: next })).toBe(0n);
-    });
+    ] as const)(
+      'counts %s from its first to its last millisecond',
+      async ([, startMs, endMs], { store, clock, settle }) => {
+        const window: Window = { type: 'calendar', startMs, endMs };
+        const ask = (id: string, amount: string) =>
+          settle({ subject: `payment:${id}`, claims: [windowClaim(amount, '10', { window })] });
+        clock.nowMs = startMs;
+        expect(await ask('first', '9')).toMatchObject({ verdict: 'SUCCESS' });
+        clock.nowMs = endMs - 1;
+        expect(await ask('too much', '1.1')).toMatchObject({ verdict: 'FAILURE' });
+        expect(await ask('last', '1')).toMatchObject({ verdict: 'SUCCESS' });
+        clock.nowMs = endMs;
+        const next: Window = { type: 'calendar', startMs: endMs, endMs: endMs + 365 * DAY_MS };
+        expect(await usedOf(store, { window: next })).toBe(0n);
+      },
+    );
   });
 
   describe('a calendar window', () => {
@@ -283,54 +279,58 @@ export function describeWindows(open: OpenStore): void {
     });
     const beginMs = START_MS - 3 * HOUR_MS;
 
-    it('counts the whole period and begins anew with the next', async () => {
-      const { store, clock } = await ready(open);
+    it('counts the whole period and begins anew with the next', async ({ store, clock, settle }) => {
       const today = day(beginMs);
       const tomorrow = day(beginMs + 24 * HOUR_MS, 23 * HOUR_MS);
       const claim = (amount: string, window: Window) => windowClaim(amount, '10', { window });
-      await store.settle(request({ claims: [claim('6', today)] }));
+      await settle({ claims: [claim('6', today)] });
       clock.nowMs = beginMs + 24 * HOUR_MS - 1;
       expect(await usedOf(store, { window: today })).toBe(units('6'));
-      expect(
-        await store.settle(request({ subject: 'payment:2', claims: [claim('4.1', today)] })),
-      ).toMatchObject({ verdict: 'FAILURE' });
-      expect(
-        await store.settle(request({ subject: 'payment:3', claims: [claim('4', today)] })),
-      ).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await settle({ subject: 'payment:2', claims: [claim('4.1', today)] })).toMatchObject({
+        verdict: 'FAILURE',
+      });
+      expect(await settle({ subject: 'payment:3', claims: [claim('4', today)] })).toMatchObject({
+        verdict: 'SUCCESS',
+      });
       clock.advance(1);
       expect(await usedOf(store, { window: tomorrow })).toBe(0n);
-      expect(
-        await store.settle(request({ subject: 'payment:4', claims: [claim('10', tomorrow)] })),
-      ).toMatchObject({ verdict: 'SUCCESS' });
+      expect(await settle({ subject: 'payment:4', claims: [claim('10', tomorrow)] })).toMatchObject({
+        verdict: 'SUCCESS',
+      });
       clock.advance(23 * HOUR_MS - 1);
       expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
     });
 
-    it('counts a repeat in a new period anew, and refuses it there without room', async () => {
-      const { store, clock } = await ready(open);
+    it('counts a repeat in a new period anew, and refuses it there without room', async ({
+      store,
+      clock,
+      settle,
+    }) => {
       const claim = (window: Window) => windowClaim('10', '10', { window });
-      await store.settle(request({ claims: [claim(day(beginMs))] }));
+      await settle({ claims: [claim(day(beginMs))] });
       clock.nowMs = beginMs + 24 * HOUR_MS;
       const tomorrow = day(beginMs + 24 * HOUR_MS);
-      const result = await store.settle(request({ claims: [claim(tomorrow)] }));
+      const result = await settle({ claims: [claim(tomorrow)] });
       expect(result).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
       expect(claimsOf(result)).toEqual([{ type: 'window', holds: true, reserved: 0n, used: 0n }]);
       expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
-      const another = await store.settle(request({ subject: 'payment:2', claims: [claim(tomorrow)] }));
+      const another = await settle({ subject: 'payment:2', claims: [claim(tomorrow)] });
       expect(another).toMatchObject({ verdict: 'FAILURE' });
       clock.nowMs += 24 * HOUR_MS;
       const third = day(clock.nowMs);
-      await store.settle(request({ subject: 'payment:3', claims: [claim(third)] }));
-      const without = await store.settle(request({ claims: [claim(third)] }));
+      await settle({ subject: 'payment:3', claims: [claim(third)] });
+      const without = await settle({ claims: [claim(third)] });
       expect(without).toMatchObject({ outcome: 'decided', verdict: 'FAILURE', code: 'RULE_REFUSED' });
     });
   });
 
   describe('what was reserved long before', () => {
-    it('lets nothing past the limit: questions prepared hours apart do not all start at once', async () => {
-      const { store, clock } = await ready(open);
+    it('lets nothing past the limit: questions prepared hours apart do not all start at once', async ({
+      clock,
+      settle,
+    }) => {
       const ask = (index: number, question: 'sign_prepare' | 'sign_start') =>
-        store.settle(request({ subject: `transfer:${index}`, question, claims: [windowClaim('10', '10')] }));
+        settle({ subject: `transfer:${index}`, question, claims: [windowClaim('10', '10')] });
       for (let index = 0; index < 5; index++) {
         expect(await ask(index, 'sign_prepare')).toMatchObject({ verdict: 'SUCCESS' });
         clock.advance(2 * HOUR_MS);
@@ -343,9 +343,8 @@ export function describeWindows(open: OpenStore): void {
       expect(started).toEqual(['SUCCESS', 'FAILURE', 'FAILURE', 'FAILURE', 'FAILURE']);
     });
 
-    it('counts for as long as its window does, and once within it', async () => {
-      const { store, clock } = await ready(open);
-      const ask = () => store.settle(request({ claims: [windowClaim('10', '10')] }));
+    it('counts for as long as its window does, and once within it', async ({ clock, settle }) => {
+      const ask = () => settle({ claims: [windowClaim('10', '10')] });
       await ask();
       clock.nowMs = FREE_AT_MS - 1;
       expect(claimsOf(await ask())).toMatchObject([{ type: 'window', holds: true, reserved: units('10') }]);
@@ -360,8 +359,7 @@ export function describeWindows(open: OpenStore): void {
   });
 
   describe('counters in the long run', () => {
-    it('are exact after thousands of expired ones', async () => {
-      const { store, clock } = await ready(open);
+    it('are exact after thousands of expired ones', async ({ store, clock }) => {
       for (let round = 0; round < 20; round++) {
         await settleMany(store, round, 50);
         clock.advance(HOUR_MS / 4);
