@@ -610,7 +610,7 @@ function ofRule(rule: Rule, of: Case, place: Place): Came {
       if (texts === undefined) return fails;
       return forEach(per, of, place, (values) => {
         const key = keyOf(rule.name, [members, onlyNew], rule, place, values);
-        const owner = rule.counter ?? place;
+        const owner = rule.counter ?? [place.policy, place.around];
         const marks = texts.map((text) => JSON.stringify(['new', owner, members, per, values, text]));
         const marked = onlyNew ? marks : undefined;
         return [{ kind: 'distinct', counts, key, values: texts, marks: marked, max, counting: rule }];
