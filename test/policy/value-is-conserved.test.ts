@@ -4,41 +4,20 @@ import type { Movement } from '../../src/callback/callback.ts';
 import { withMovements } from '../../src/policy/movements.ts';
 import { formatAmount } from '../../src/values/amount.ts';
 import { NOON, evaluateAt, release, web3 } from './callbacks.ts';
-import {
-  ACCOUNT,
-  ADDRESSES,
-  type Balances,
-  COINS,
-  DAI,
-  type Hex,
-  LENIENT,
-  ME,
-  MULTICALL3,
-  MULTISEND,
-  OTHER_SAFE,
-  type Op,
-  ROUTER,
-  SAFE,
-  USDT,
-  WETH,
-  balancesAfter,
-  contractOf,
-  dataOf,
-  placeOf,
-} from './value-model.ts';
+import * as model from './value-model.ts';
 
 /*
  * Value is conserved: what an address gains by a transaction is at least counted as moving to it. Only the
  * sender and the accounts that a policy names are ours.
  */
 
-const DECIMALS = { [USDT]: 6, [DAI]: 18, [WETH]: 18, [COINS]: 18 } as const;
+const DECIMALS = { [model.USDT]: 6, [model.DAI]: 18, [model.WETH]: 18, [model.COINS]: 18 } as const;
 
 const ASSETS = `assets:
   ETH: { chain: evm, decimals: 18 }
-  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${USDT}' } }
-  DAI: { chain: evm, decimals: 18, contracts: { ETH: '${DAI}' } }
-  WETH: { chain: evm, decimals: 18, contracts: { ETH: '${WETH}' } }
+  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${model.USDT}' } }
+  DAI: { chain: evm, decimals: 18, contracts: { ETH: '${model.DAI}' } }
+  WETH: { chain: evm, decimals: 18, contracts: { ETH: '${model.WETH}' } }
 `;
 
 const POLICY = `policy: one
@@ -47,44 +26,44 @@ when: { main_chain_symbol: ETH }
 movements: { approvals: count }
 rules:
   - contract-calls:
-      accounts: ['${SAFE}']
+      accounts: ['${model.SAFE}']
       abis: own.abi
       multicall: { depth: 4, calls: 100 }
       plain: { max: 1000 }
       calls:
-        - { contract: '${ROUTER}', method: 'swap(uint256,address)', value: { max: 1000 }, where: { amount: any, to: { is: caller } } }
-        - { contract: '${ROUTER}', method: ['refund()', 'multicall(bytes[])'], value: { max: 1000 } }
-        - { contract: '${WETH}', method: deposit(), value: { max: 1000 } }
-        - { contract: '${WETH}', method: withdraw(uint256), decimals: 18, where: { wad: any } }
-        - contract: ['${USDT}', '${DAI}', '${WETH}']
+        - { contract: '${model.ROUTER}', method: 'swap(uint256,address)', value: { max: 1000 }, where: { amount: any, to: { is: caller } } }
+        - { contract: '${model.ROUTER}', method: ['refund()', 'multicall(bytes[])'], value: { max: 1000 } }
+        - { contract: '${model.WETH}', method: deposit(), value: { max: 1000 } }
+        - { contract: '${model.WETH}', method: withdraw(uint256), decimals: 18, where: { wad: any } }
+        - contract: ['${model.USDT}', '${model.DAI}', '${model.WETH}']
           method: ['transfer(address,uint256)', 'approve(address,uint256)']
           decimals: 6
           value: { max: 1000 }
           where: { 1: any, 2: any }
-        - contract: ['${USDT}', '${DAI}', '${WETH}']
+        - contract: ['${model.USDT}', '${model.DAI}', '${model.WETH}']
           method: transferFrom(address,address,uint256)
           decimals: 6
           value: { max: 1000 }
           where: { from: any, to: any, amount: any }
-        - contract: ['${SAFE}', '${OTHER_SAFE}']
+        - contract: ['${model.SAFE}', '${model.OTHER_SAFE}']
           method: execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)
           value: { max: 1000 }
           where: { safeTxGas: any, baseGas: any, gasPrice: any, gasToken: any, refundReceiver: any, signatures: any }
-        - contract: ['${SAFE}', '${OTHER_SAFE}']
+        - contract: ['${model.SAFE}', '${model.OTHER_SAFE}']
           method: execTransactionFromModule(address,uint256,bytes,uint8)
           value: { max: 1000 }
-        - { contract: '${MULTISEND}', method: multiSend(bytes), delegatecall: allowed, value: { max: 1000 } }
-        - contract: ['${ACCOUNT}', '${LENIENT}']
+        - { contract: '${model.MULTISEND}', method: multiSend(bytes), delegatecall: allowed, value: { max: 1000 } }
+        - contract: ['${model.ACCOUNT}', '${model.LENIENT}']
           method: ['execute(address,uint256,bytes)', 'execute(address,bytes)', 'executeBatch((address,uint256,bytes)[])']
           value: { max: 1000 }
-        - contract: '${MULTICALL3}'
+        - contract: '${model.MULTICALL3}'
           method: ['aggregate((address,bytes)[])']
           value: { max: 1000 }
-        - contract: '${MULTICALL3}'
+        - contract: '${model.MULTICALL3}'
           method: 'tryAggregate(bool,(address,bytes)[])'
           value: { max: 1000 }
           where: { requireSuccess: any }
-        - contract: '${MULTICALL3}'
+        - contract: '${model.MULTICALL3}'
           method: ['aggregate3((address,bool,bytes)[])', 'aggregate3Value((address,bool,uint256,bytes)[])']
           value: { max: 1000 }
           where: { calls.allowFailure: any }
@@ -92,68 +71,76 @@ rules:
 
 const policies = release(POLICY, { 'own.abi': 'swap(uint256 amount, address to)\nrefund()\n' }, ASSETS);
 
-const addresses = fc.constantFrom(...ADDRESSES);
+const addresses = fc.constantFrom(...model.ADDRESSES);
 const wei = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 9n }));
-const tokens = fc.constantFrom(USDT, DAI, WETH);
-const safes = fc.constantFrom(SAFE, OTHER_SAFE);
-const accounts = fc.constantFrom(ACCOUNT, LENIENT);
+const tokens = fc.constantFrom(model.USDT, model.DAI, model.WETH);
+const safes = fc.constantFrom(model.SAFE, model.OTHER_SAFE);
+const accounts = fc.constantFrom(model.ACCOUNT, model.LENIENT);
 
-const { op: ops } = fc.letrec<{ op: Op; leaf: Op; wrapper: Op }>((tie) => {
-  const list = fc.array(tie('op'), { minLength: 1, maxLength: 3 });
-  const maybe = fc.array(fc.record({ allowFailure: fc.boolean(), op: tie('op') }), {
+/** Calls that a function makes of arguments, with coins. */
+const op = <A extends unknown[]>(
+  make: (...of: A) => Omit<model.Op, 'value'>,
+  ...of: { [K in keyof A]: fc.Arbitrary<A[K]> }
+): fc.Arbitrary<model.Op> =>
+  fc.tuple(wei, fc.tuple<A>(...of)).map(([value, args]) => ({ ...make(...args), value }));
+
+const { op: ops } = fc.letrec<{ op: model.Op; leaf: model.Op; wrapper: model.Op }>((tie) => {
+  const inner = tie('op');
+  const list = fc.array(inner, { minLength: 1, maxLength: 3 });
+  const maybe = fc.array(fc.record({ allowFailure: fc.boolean(), op: inner }), {
     minLength: 1,
     maxLength: 3,
   });
-  const op = (is: Op['is'], members: object): fc.Arbitrary<Op> =>
-    fc.record({ is: fc.constant(is), value: wei, ...members }) as unknown as fc.Arbitrary<Op>;
+  const fees = fc.record({
+    safeTxGas: wei,
+    gasPrice: fc.constantFrom(0n, 0n, 0n, 1n),
+    refundReceiver: addresses,
+  });
   return {
     leaf: fc.oneof(
-      op('plain', { to: fc.oneof(addresses, fc.constant(WETH)) }),
-      op('transfer', { token: tokens, to: addresses, amount: wei }),
-      op('approve', { token: tokens, to: addresses, amount: wei }),
-      op('transferFrom', { token: tokens, from: addresses, to: addresses, amount: wei }),
-      op('deposit', {}),
-      op('withdraw', { amount: wei }),
-      op('swap', { amount: wei, to: fc.constantFrom<Hex | 'caller'>('caller', ME) }),
-      op('refund', {}),
+      op(model.plain, fc.oneof(addresses, fc.constant(model.WETH))),
+      op(model.transfer, tokens, addresses, wei),
+      op(model.approve, tokens, addresses, wei),
+      op(model.transferFrom, tokens, addresses, addresses, wei),
+      op(() => model.deposit),
+      op(model.withdraw, wei),
+      op(model.swap, wei, fc.constantFrom<model.Hex | 'caller'>('caller', model.ME)),
+      op(() => model.refund),
     ),
     wrapper: fc.oneof(
-      op('multicall', { ops: list }),
-      op('safe', {
-        safe: safes,
-        op: tie('op'),
-        safeTxGas: wei,
-        gasPrice: fc.constantFrom(0n, 0n, 0n, 1n),
-        refundReceiver: addresses,
-      }),
-      op('batch of a safe', { safe: safes, ops: list }),
-      op('module', { safe: safes, op: tie('op') }),
-      op('execute', { account: accounts, op: tie('op') }),
-      op('forward', { account: accounts, op: tie('op') }),
-      op('executeBatch', { account: accounts, ops: list }),
-      op('aggregate', { ops: list }),
-      op('tryAggregate', { requireSuccess: fc.boolean(), ops: list }),
-      op('aggregate3', { ops: maybe }),
-      op('aggregate3Value', { ops: maybe }),
+      op(model.multicall, list),
+      op(model.ofSafe, safes, inner, fees),
+      op(model.batchOfSafe, safes, list),
+      op(model.byModule, safes, inner),
+      op(model.execute, accounts, inner),
+      op(model.forward, accounts, inner),
+      op(model.executeBatch, accounts, list),
+      op(model.aggregate, list),
+      op(model.tryAggregate, fc.boolean(), list),
+      op(model.aggregate3, maybe),
+      op(model.aggregate3Value, maybe),
     ),
     op: fc.oneof({ maxDepth: 4, depthSize: 'small' }, tie('leaf'), tie('wrapper')),
   };
 });
 
-const places = Object.keys(DECIMALS).flatMap((asset) => ADDRESSES.map((owner) => placeOf(asset, owner)));
-const balances: fc.Arbitrary<Balances> = fc
+const places = Object.keys(DECIMALS).flatMap((asset) =>
+  model.ADDRESSES.map((owner) => model.placeOf(asset, owner)),
+);
+const balances: fc.Arbitrary<model.Balances> = fc
   .array(fc.tuple(fc.constantFrom(...places), fc.bigInt({ min: 0n, max: 30n })), { maxLength: 60 })
-  .map((entries) => new Map([...entries, [placeOf(COINS, ME), 30n] as const]));
+  .map((entries) => new Map([...entries, [model.placeOf(model.COINS, model.ME), 30n] as const]));
 
 /** The movements of a transaction, if the rules can read and allow it. */
-function movementsOf(op: Op): readonly Movement[] | undefined {
-  const contract = contractOf(op);
+function movementsOf(transaction: model.Op): readonly Movement[] | undefined {
+  const { contract, value } = transaction;
+  const data = transaction.data(model.ME);
   const callback = web3({
-    from: ME,
+    from: model.ME,
     to: contract,
-    interactive_contract: op.is === 'plain' ? '' : contract,
-    amount: formatAmount(op.value * 10n ** 18n),
-    input_data: dataOf(op, ME),
+    interactive_contract: data === '0x' ? '' : contract,
+    amount: formatAmount(value * 10n ** 18n),
+    input_data: data,
   });
   if (evaluateAt(policies, callback, NOON).results.some(({ verdict }) => verdict === 'refuse')) {
     return undefined;
@@ -163,20 +150,24 @@ function movementsOf(op: Op): readonly Movement[] | undefined {
   return movements.problem === undefined ? movements.list : undefined;
 }
 
-const isOurs = (address: string): boolean => address === ME || address === SAFE;
+const isOurs = (address: string): boolean => address === model.ME || address === model.SAFE;
 
 /** What an address gains beyond what is counted, if anything. */
-function uncounted(op: Op, before: Balances, movements: readonly Movement[]): readonly string[] {
-  const after = balancesAfter(op, before);
+function uncounted(
+  transaction: model.Op,
+  before: model.Balances,
+  movements: readonly Movement[],
+): readonly string[] {
+  const after = model.balancesAfter(transaction, before);
   if (after === undefined) return [];
   return Object.entries(DECIMALS).flatMap(([asset, decimals]) =>
-    ADDRESSES.filter((address) => !isOurs(address)).flatMap((address) => {
-      const place = placeOf(asset, address);
+    model.ADDRESSES.filter((address) => !isOurs(address)).flatMap((address) => {
+      const place = model.placeOf(asset, address);
       const gained = (after.get(place) ?? 0n) - (before.get(place) ?? 0n);
       const moved = movements.filter(({ to }) => to === address);
       if (gained <= 0n || moved.some(({ amount }) => typeof amount === 'string')) return [];
       const counted = moved
-        .filter(({ contract = COINS }) => contract === asset)
+        .filter(({ contract = model.COINS }) => contract === asset)
         .reduce((sum, { amount }) => sum + (typeof amount === 'bigint' ? amount : 0n), 0n);
       const gain = gained * 10n ** BigInt(36 - decimals);
       return counted >= gain ? [] : [`${address} gains ${gained} of ${asset}, counted ${counted}`];
@@ -188,11 +179,11 @@ describe('value is conserved', () => {
   it('in random transactions, whether their inner calls fail or not', () => {
     let seen = 0;
     fc.assert(
-      fc.property(ops, balances, (op, before) => {
-        const movements = movementsOf(op);
+      fc.property(ops, balances, (transaction, before) => {
+        const movements = movementsOf(transaction);
         if (movements === undefined) return;
-        if (balancesAfter(op, before) !== undefined) seen++;
-        expect(uncounted(op, before, movements)).toEqual([]);
+        if (model.balancesAfter(transaction, before) !== undefined) seen++;
+        expect(uncounted(transaction, before, movements)).toEqual([]);
       }),
       { numRuns: 3000 },
     );

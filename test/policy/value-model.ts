@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { encodeFunctionData, encodePacked, parseAbi } from 'viem/utils';
 
 /*
@@ -46,167 +47,206 @@ export const ADDRESSES: readonly Hex[] = [
 ];
 
 /** A call. `value` is in wei, as far as the wrapper around it can say so. */
-export type Op = { readonly value: bigint } & (
-  | { readonly is: 'plain'; readonly to: Hex }
-  | { readonly is: 'transfer' | 'approve'; readonly token: Hex; readonly to: Hex; readonly amount: bigint }
-  | {
-      readonly is: 'transferFrom';
-      readonly token: Hex;
-      readonly from: Hex;
-      readonly to: Hex;
-      readonly amount: bigint;
-    }
-  | { readonly is: 'deposit' }
-  | { readonly is: 'withdraw'; readonly amount: bigint }
-  /** USDT of the caller, for as many DAI to somebody. */
-  | { readonly is: 'swap'; readonly amount: bigint; readonly to: Hex | 'caller' }
-  /** Coins, of which half come back to the caller. */
-  | { readonly is: 'refund' }
-  | { readonly is: 'multicall'; readonly ops: readonly Op[] }
-  | {
-      readonly is: 'safe';
-      readonly safe: Hex;
-      readonly op: Op;
-      readonly safeTxGas: bigint;
-      readonly gasPrice: bigint;
-      readonly refundReceiver: Hex;
-    }
-  | { readonly is: 'batch of a safe'; readonly safe: Hex; readonly ops: readonly Op[] }
-  | { readonly is: 'module'; readonly safe: Hex; readonly op: Op }
-  | { readonly is: 'execute'; readonly account: Hex; readonly op: Op }
-  | { readonly is: 'forward'; readonly account: Hex; readonly op: Op }
-  | { readonly is: 'executeBatch'; readonly account: Hex; readonly ops: readonly Op[] }
-  | { readonly is: 'aggregate'; readonly ops: readonly Op[] }
-  | { readonly is: 'tryAggregate'; readonly requireSuccess: boolean; readonly ops: readonly Op[] }
-  | {
-      readonly is: 'aggregate3' | 'aggregate3Value';
-      readonly ops: readonly { readonly allowFailure: boolean; readonly op: Op }[];
-    }
+export interface Op {
+  readonly value: bigint;
+  readonly contract: Hex;
+  /** Its call data, if somebody makes the call. */
+  readonly data: (caller: Hex) => Hex;
+  /** Runs the code of the contract; `self` is the address as which it runs. */
+  readonly run: (
+    world: World,
+    call: { readonly caller: Hex; readonly self: Hex; readonly value: bigint },
+  ) => void;
+}
+
+type Call = Omit<Op, 'value'>;
+type Ops = readonly Op[];
+
+const zero = name('0');
+
+function calling(
+  contract: Hex,
+  signature: string,
+  args: readonly unknown[] | ((caller: Hex) => readonly unknown[]),
+  run: Op['run'],
+): Call {
+  const abi = parseAbi([`function ${signature}`] as readonly string[]);
+  const data = (caller: Hex): Hex =>
+    encodeFunctionData({ abi, args: [...(typeof args === 'function' ? args(caller) : args)] });
+  return {
+    contract,
+    data,
+    run,
+    [fc.toStringMethod]: () => `${signature} of ${contract}: ${data(ME)}`,
+  } as Call;
+}
+
+/** A call of a method that takes no coins. */
+const unpaid = (...[contract, signature, args, run]: Parameters<typeof calling>): Call =>
+  calling(contract, signature, args, (world, call) => {
+    if (call.value > 0n) throw new Reverted();
+    run(world, call);
+  });
+
+export const plain = (to: Hex): Call => ({
+  contract: to,
+  data: () => '0x',
+  run(world, { caller, value }) {
+    if (to === CLOSED || to === USDT || to === DAI) throw new Reverted();
+    // Its fallback makes a deposit.
+    if (to === WETH) world.mint(WETH, caller, value);
+  },
+});
+
+export const transfer = (token: Hex, to: Hex, amount: bigint): Call =>
+  unpaid(token, 'transfer(address,uint256)', [to, amount], (world, { caller }) =>
+    world.move(token, caller, to, amount),
+  );
+
+export const approve = (token: Hex, to: Hex, amount: bigint): Call =>
+  unpaid(token, 'approve(address,uint256)', [to, amount], (world, { caller }) =>
+    world.allow(token, caller, to, amount),
+  );
+
+export const transferFrom = (token: Hex, from: Hex, to: Hex, amount: bigint): Call =>
+  unpaid(token, 'transferFrom(address,address,uint256)', [from, to, amount], (world, { caller }) =>
+    world.take(token, from, caller, to, amount),
+  );
+
+export const deposit = calling(WETH, 'deposit()', [], (world, { caller, value }) =>
+  world.mint(WETH, caller, value),
 );
 
-// ---- as data ----
+export const withdraw = (amount: bigint): Call =>
+  unpaid(WETH, 'withdraw(uint256)', [amount], (world, { caller }) => {
+    world.mint(WETH, caller, -amount);
+    world.move(COINS, WETH, caller, amount);
+  });
 
-const encoded = (signature: string, args: readonly unknown[]): Hex => {
-  const lines: readonly string[] = [`function ${signature}`];
-  return encodeFunctionData({ abi: parseAbi(lines), args: [...args] });
+/** USDT of the caller, for as many DAI to somebody. */
+export const swap = (amount: bigint, to: Hex | 'caller'): Call => {
+  const recipient = (caller: Hex): Hex => (to === 'caller' ? caller : to);
+  const args = (caller: Hex): readonly unknown[] => [amount, recipient(caller)];
+  return unpaid(ROUTER, 'swap(uint256,address)', args, (world, { caller, self }) => {
+    world.take(USDT, caller, self, self, amount);
+    world.move(DAI, self, recipient(caller), amount);
+  });
 };
 
-export function contractOf(op: Op): Hex {
-  switch (op.is) {
-    case 'plain':
-      return op.to;
-    case 'transfer':
-    case 'approve':
-    case 'transferFrom':
-      return op.token;
-    case 'deposit':
-    case 'withdraw':
-      return WETH;
-    case 'swap':
-    case 'refund':
-    case 'multicall':
-      return ROUTER;
-    case 'safe':
-    case 'batch of a safe':
-    case 'module':
-      return op.safe;
-    case 'execute':
-    case 'forward':
-    case 'executeBatch':
-      return op.account;
-    case 'aggregate':
-    case 'tryAggregate':
-    case 'aggregate3':
-    case 'aggregate3Value':
-  }
-  return MULTICALL3;
+/** Coins, of which half come back to the caller. */
+export const refund = calling(ROUTER, 'refund()', [], (world, { caller, self, value }) =>
+  world.move(COINS, self, caller, value / 2n),
+);
+
+/** Each runs as the router, for its caller, and sees the same coins. */
+export const multicall = (ops: Ops): Call =>
+  calling(
+    ROUTER,
+    'multicall(bytes[])',
+    (caller) => [ops.map((each) => each.data(caller))],
+    (world, call) => {
+      for (const each of ops) {
+        if (each.contract !== call.self) throw new Reverted();
+        each.run(world, call);
+      }
+    },
+  );
+
+/** A call that a wrapper makes, with how many coins, and whether the wrapper goes on if it fails. */
+type Made = readonly [op: Op, value: bigint, mayFail: boolean];
+
+const making =
+  (...calls: readonly Made[]): Op['run'] =>
+  (world, { self }) => {
+    for (const [op, value, mayFail] of calls) world.attempt(mayFail, () => world.call(op, self, value));
+  };
+
+export interface SafeFees {
+  readonly safeTxGas: bigint;
+  readonly gasPrice: bigint;
+  readonly refundReceiver: Hex;
 }
 
-const zero = `0x${'0'.repeat(40)}`;
+const EXEC = 'execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)';
 
-/** The call data of a call that an address makes. */
-export function dataOf(op: Op, caller: Hex): Hex {
-  const self = contractOf(op);
-  const [to, data] = ['op' in op ? contractOf(op.op) : zero, 'op' in op ? dataOf(op.op, self) : '0x'];
-  switch (op.is) {
-    case 'plain':
-      return '0x';
-    case 'transfer':
-    case 'approve':
-      return encoded(`${op.is}(address,uint256)`, [op.to, op.amount]);
-    case 'transferFrom':
-      return encoded('transferFrom(address,address,uint256)', [op.from, op.to, op.amount]);
-    case 'deposit':
-      return encoded('deposit()', []);
-    case 'withdraw':
-      return encoded('withdraw(uint256)', [op.amount]);
-    case 'swap':
-      return encoded('swap(uint256,address)', [op.amount, op.to === 'caller' ? caller : op.to]);
-    case 'refund':
-      return encoded('refund()', []);
-    case 'multicall':
-      return encoded('multicall(bytes[])', [op.ops.map((each) => dataOf(each, caller))]);
-    case 'safe':
-      return execTransaction(to, op.op.value, data, 0, op);
-    case 'batch of a safe': {
-      const packed = op.ops.map((each) => {
-        const inner = dataOf(each, self);
-        return encodePacked(
-          ['uint8', 'address', 'uint256', 'uint256', 'bytes'],
-          [0, contractOf(each), each.value, BigInt(inner.length / 2 - 1), inner],
-        ).slice(2);
-      });
-      return execTransaction(MULTISEND, 0n, encoded('multiSend(bytes)', [`0x${packed.join('')}`]), 1);
-    }
-    case 'module':
-      return encoded('execTransactionFromModule(address,uint256,bytes,uint8)', [to, op.op.value, data, 0]);
-    case 'execute':
-      return encoded('execute(address,uint256,bytes)', [to, op.op.value, data]);
-    case 'forward':
-      return encoded('execute(address,bytes)', [to, data]);
-    case 'executeBatch':
-      return encoded('executeBatch((address,uint256,bytes)[])', [
-        op.ops.map((each) => [contractOf(each), each.value, dataOf(each, self)]),
-      ]);
-    case 'aggregate':
-      return encoded('aggregate((address,bytes)[])', [
-        op.ops.map((each) => [contractOf(each), dataOf(each, self)]),
-      ]);
-    case 'tryAggregate':
-      return encoded('tryAggregate(bool,(address,bytes)[])', [
-        op.requireSuccess,
-        op.ops.map((each) => [contractOf(each), dataOf(each, self)]),
-      ]);
-    case 'aggregate3':
-      return encoded('aggregate3((address,bool,bytes)[])', [
-        op.ops.map((each) => [contractOf(each.op), each.allowFailure, dataOf(each.op, self)]),
-      ]);
-    case 'aggregate3Value':
-  }
-  return encoded('aggregate3Value((address,bool,uint256,bytes)[])', [
-    op.ops.map((each) => [contractOf(each.op), each.allowFailure, each.op.value, dataOf(each.op, self)]),
-  ]);
-}
+export const ofSafe = (safe: Hex, op: Op, { safeTxGas, gasPrice, refundReceiver }: SafeFees): Call =>
+  calling(
+    safe,
+    EXEC,
+    [op.contract, op.value, op.data(safe), 0, safeTxGas, 0n, gasPrice, zero, refundReceiver, '0x'],
+    (world, call) => {
+      if (gasPrice > 0n) world.move(COINS, safe, refundReceiver, gasPrice);
+      // Before version 1.3 it goes on in any case.
+      making([op, op.value, safeTxGas > 0n || safe === OTHER_SAFE])(world, call);
+    },
+  );
 
-const execTransaction = (
-  to: string,
-  value: bigint,
-  data: string,
-  operation: number,
-  { safeTxGas = 0n, gasPrice = 0n, refundReceiver = zero } = {},
-): Hex =>
-  encoded('execTransaction(address,uint256,bytes,uint8,uint256,uint256,uint256,address,address,bytes)', [
-    to,
-    value,
-    data,
-    operation,
-    safeTxGas,
-    0n,
-    gasPrice,
-    zero,
-    refundReceiver,
-    '0x',
-  ]);
+/** MultiSend runs as the Safe. */
+export const batchOfSafe = (safe: Hex, ops: Ops): Call => {
+  const packed = ops.map((each) => {
+    const data = each.data(safe);
+    return encodePacked(
+      ['uint8', 'address', 'uint256', 'uint256', 'bytes'],
+      [0, each.contract, each.value, BigInt(data.length / 2 - 1), data],
+    ).slice(2);
+  });
+  const send = calling(MULTISEND, 'multiSend(bytes)', [`0x${packed.join('')}`], making()).data(safe);
+  const args = [MULTISEND, 0n, send, 1, 0n, 0n, 0n, zero, zero, '0x'];
+  return calling(safe, EXEC, args, making(...ops.map((each): Made => [each, each.value, false])));
+};
+
+export const byModule = (safe: Hex, op: Op): Call => {
+  const args = [op.contract, op.value, op.data(safe), 0];
+  const signature = 'execTransactionFromModule(address,uint256,bytes,uint8)';
+  return unpaid(safe, signature, args, making([op, op.value, true]));
+};
+
+export const execute = (account: Hex, op: Op): Call => {
+  const args = [op.contract, op.value, op.data(account)];
+  const run = making([op, op.value, account === LENIENT]);
+  return calling(account, 'execute(address,uint256,bytes)', args, run);
+};
+
+/** Sends on the coins that it gets. */
+export const forward = (account: Hex, op: Op): Call =>
+  calling(account, 'execute(address,bytes)', [op.contract, op.data(account)], (world, call) =>
+    making([op, call.value, account === LENIENT])(world, call),
+  );
+
+export const executeBatch = (account: Hex, ops: Ops): Call => {
+  const args = [ops.map((each) => [each.contract, each.value, each.data(account)])];
+  const run = making(...ops.map((each): Made => [each, each.value, account === LENIENT]));
+  return calling(account, 'executeBatch((address,uint256,bytes)[])', args, run);
+};
+
+const inMulticall3 = ({ contract, data }: Op): readonly [Hex, Hex] => [contract, data(MULTICALL3)];
+
+export const aggregate = (ops: Ops): Call => {
+  const run = making(...ops.map((each): Made => [each, 0n, false]));
+  return calling(MULTICALL3, 'aggregate((address,bytes)[])', [ops.map(inMulticall3)], run);
+};
+
+export const tryAggregate = (requireSuccess: boolean, ops: Ops): Call => {
+  const args = [requireSuccess, ops.map(inMulticall3)];
+  const run = making(...ops.map((each): Made => [each, 0n, !requireSuccess]));
+  return calling(MULTICALL3, 'tryAggregate(bool,(address,bytes)[])', args, run);
+};
+
+type MayFail = readonly { readonly allowFailure: boolean; readonly op: Op }[];
+
+export const aggregate3 = (calls: MayFail): Call => {
+  const args = [calls.map(({ allowFailure, op }) => [op.contract, allowFailure, op.data(MULTICALL3)])];
+  const run = making(...calls.map(({ op, allowFailure }): Made => [op, 0n, allowFailure]));
+  return calling(MULTICALL3, 'aggregate3((address,bool,bytes)[])', args, run);
+};
+
+export const aggregate3Value = (calls: MayFail): Call => {
+  const args = [
+    calls.map(({ allowFailure, op }) => [op.contract, allowFailure, op.value, op.data(MULTICALL3)]),
+  ];
+  const run = making(...calls.map(({ op, allowFailure }): Made => [op, op.value, allowFailure]));
+  return calling(MULTICALL3, 'aggregate3Value((address,bool,uint256,bytes)[])', args, run);
+};
 
 // ---- carried out ----
 
@@ -239,91 +279,11 @@ class World {
 
   /** Sends coins along, and runs the code of the contract. */
   call(op: Op, caller: Hex, value: bigint): void {
-    const to = contractOf(op);
-    this.#move(COINS, caller, to, value);
-    if (op.is === 'plain' && (to === CLOSED || to === USDT || to === DAI)) throw new Reverted();
-    // Its fallback makes a deposit.
-    if (op.is === 'plain' && to === WETH) this.#mint(WETH, caller, value);
-    this.#run(op, caller, to, value);
+    this.move(COINS, caller, op.contract, value);
+    op.run(this, { caller, self: op.contract, value });
   }
 
-  /** Runs the code of a contract; `self` is the address as which it runs. */
-  #run(op: Op, caller: Hex, self: Hex, value: bigint): void {
-    switch (op.is) {
-      case 'plain':
-        return;
-      case 'transfer':
-        this.#notPayable(value);
-        return this.#move(op.token, caller, op.to, op.amount);
-      case 'approve':
-        this.#notPayable(value);
-        this.#allowances.set(`${op.token} ${caller} ${op.to}`, op.amount);
-        return;
-      case 'transferFrom':
-        this.#notPayable(value);
-        return this.#take(op.token, op.from, caller, op.to, op.amount);
-      case 'deposit':
-        return this.#mint(WETH, caller, value);
-      case 'withdraw':
-        this.#notPayable(value);
-        this.#mint(WETH, caller, -op.amount);
-        return this.#move(COINS, WETH, caller, op.amount);
-      case 'swap':
-        this.#notPayable(value);
-        this.#take(USDT, caller, self, self, op.amount);
-        return this.#move(DAI, self, op.to === 'caller' ? caller : op.to, op.amount);
-      case 'refund':
-        return this.#move(COINS, self, caller, value / 2n);
-      case 'multicall':
-        // Each runs as the router, for its caller, and sees the same coins.
-        for (const each of op.ops) this.#delegated(each, caller, self, value);
-        return;
-      case 'safe':
-        if (op.gasPrice > 0n) this.#move(COINS, self, op.refundReceiver, op.gasPrice);
-        // Before version 1.3 it goes on in any case.
-        return this.#attempt(op.safeTxGas > 0n || self === OTHER_SAFE, () =>
-          this.call(op.op, self, op.op.value),
-        );
-      case 'batch of a safe':
-        // MultiSend runs as the Safe.
-        for (const each of op.ops) this.call(each, self, each.value);
-        return;
-      case 'module':
-        this.#notPayable(value);
-        return this.#attempt(true, () => this.call(op.op, self, op.op.value));
-      case 'execute':
-        return this.#attempt(self === LENIENT, () => this.call(op.op, self, op.op.value));
-      case 'forward':
-        return this.#attempt(self === LENIENT, () => this.call(op.op, self, value));
-      case 'executeBatch':
-        for (const each of op.ops) {
-          this.#attempt(self === LENIENT, () => this.call(each, self, each.value));
-        }
-        return;
-      case 'aggregate':
-        for (const each of op.ops) this.call(each, self, 0n);
-        return;
-      case 'tryAggregate':
-        for (const each of op.ops) this.#attempt(!op.requireSuccess, () => this.call(each, self, 0n));
-        return;
-      case 'aggregate3':
-        for (const { allowFailure, op: each } of op.ops) {
-          this.#attempt(allowFailure, () => this.call(each, self, 0n));
-        }
-        return;
-      case 'aggregate3Value':
-        for (const { allowFailure, op: each } of op.ops) {
-          this.#attempt(allowFailure, () => this.call(each, self, each.value));
-        }
-    }
-  }
-
-  #delegated(op: Op, caller: Hex, self: Hex, value: bigint): void {
-    if (contractOf(op) !== self) throw new Reverted();
-    this.#run(op, caller, self, value);
-  }
-
-  #attempt(mayFail: boolean, run: () => void): void {
+  attempt(mayFail: boolean, run: () => void): void {
     const before = [new Map(this.balances), new Map(this.#allowances)] as const;
     try {
       run();
@@ -333,28 +293,27 @@ class World {
     }
   }
 
-  #notPayable(value: bigint): void {
-    if (value > 0n) throw new Reverted();
+  allow(token: Hex, owner: Hex, spender: Hex, amount: bigint): void {
+    this.#allowances.set(`${token} ${owner} ${spender}`, amount);
   }
 
-  #take(token: Hex, owner: Hex, spender: Hex, to: Hex, amount: bigint): void {
-    const key = `${token} ${owner} ${spender}`;
-    const allowed = this.#allowances.get(key) ?? 0n;
+  take(token: Hex, owner: Hex, spender: Hex, to: Hex, amount: bigint): void {
     if (owner !== spender) {
+      const allowed = this.#allowances.get(`${token} ${owner} ${spender}`) ?? 0n;
       if (allowed < amount) throw new Reverted();
-      this.#allowances.set(key, allowed - amount);
+      this.allow(token, owner, spender, allowed - amount);
     }
-    this.#move(token, owner, to, amount);
+    this.move(token, owner, to, amount);
   }
 
-  #mint(token: Hex, owner: Hex, amount: bigint): void {
+  mint(token: Hex, owner: Hex, amount: bigint): void {
     const place = placeOf(token, owner);
     const balance = (this.balances.get(place) ?? 0n) + amount;
     if (balance < 0n) throw new Reverted();
     this.balances.set(place, balance);
   }
 
-  #move(asset: string, from: Hex, to: Hex, amount: bigint): void {
+  move(asset: string, from: Hex, to: Hex, amount: bigint): void {
     const [taken, given] = [placeOf(asset, from), placeOf(asset, to)];
     const left = (this.balances.get(taken) ?? 0n) - amount;
     if (left < 0n) throw new Reverted();
