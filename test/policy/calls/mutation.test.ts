@@ -141,19 +141,7 @@ describe('a byte that is changed in allowed call data', () => {
 });
 
 describe('bytes at random', () => {
-  const contracts = fc.constantFrom(USDT, ROUTER, MULTICALL3, PERMIT2, NFT, SAFE, MULTISEND);
-
-  it('never pass, and never throw', () => {
-    fc.assert(
-      fc.property(contracts, fc.uint8Array({ minLength: 1, maxLength: 600 }), (contract, bytes) => {
-        const { verdict, because } = judge(contract, `0x${Buffer.from(bytes).toString('hex')}`);
-        expect(verdict).toBe('refuse');
-        expect(because).not.toContain('the rule failed');
-      }),
-    );
-  });
-
-  it('never pass behind a selector that is allowed either', () => {
+  it('never pass behind a selector that is allowed, and never throw', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...ALLOWED),
@@ -165,17 +153,6 @@ describe('bytes at random', () => {
           );
           expect(verdict).toBe('refuse');
           expect(because).not.toContain('the rule failed');
-        },
-      ),
-    );
-  });
-
-  it('never pass as a text', () => {
-    fc.assert(
-      fc.property(
-        fc.string({ minLength: 1, unit: fc.constantFrom('0', 'x', 'X', 'a', 'G', '_', '-') }),
-        (text) => {
-          expect(judge(USDT, text === '0x' ? '0' : text).verdict).toBe('refuse');
         },
       ),
     );

@@ -6,7 +6,6 @@ import { type ReadCall, type Reading, readTransaction } from '../../../src/polic
 import { valuesAt, formatValue } from '../../../src/policy/calls/abi.ts';
 import {
   ACCOUNT,
-  DAI,
   ME,
   MULTICALL3,
   PARTNER,
@@ -130,18 +129,6 @@ describe('the calls of a transaction', () => {
       because: 'call 2: 0xdeadbeef is unknown',
       values: { call: '2', path: 'multicall > 0xdeadbeef', contract: ROUTER, selector: '0xdeadbeef' },
     });
-  });
-
-  it('have the bytes behind their arguments, if these may be there', () => {
-    const callback = callbackOf({ contract: DAI, data: `${transferTo(PARTNER, 5n)}abcd` });
-    expect(readTransaction(callback, reading(2)).calls[0]?.decoded?.trailing).toBe('abcd');
-    expect(readTransaction(callback, reading()).problem?.because).toContain('2 bytes follow');
-  });
-
-  it('are none of a transaction that is malformed', () => {
-    const { calls, problem } = readTransaction(callbackOf({ contract: ACCOUNT, data: '0x1' }), reading());
-    expect(calls).toEqual([]);
-    expect(problem?.because).toContain('pairs of hexadecimal digits');
   });
 });
 
