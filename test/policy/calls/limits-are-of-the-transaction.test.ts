@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { compileRelease } from '../../../src/policy/compile.ts';
 import { NO_ASSETS, NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
-import { ME, ROUTER, call, callbackOf, multicall } from './transactions.ts';
+import { ADDRESSES, ME, ROUTER, call, callbackOf, multicall } from './transactions.ts';
 import { tablesOf, string } from '../../cases.ts';
 import { asCallData } from './written.ts';
-import { ADDRESSES } from './transactions.ts';
 
 const ABI = `payout(address[] to, uint256[] amounts)
 stake(uint256 assets, address receiver)
@@ -41,89 +40,22 @@ const payout = (...amounts: readonly bigint[]): string =>
 
 const shift = (delta: bigint): string => call('shift(int256)', delta);
 
-const fixOf = (limit: 'min' | 'max'): string =>
-  `${limit} could limit each value or the sum of the transaction, since the method is from an ABI file; ` +
-  `for an amount, write decimals (or asset) beside it: ${limit} then limits the whole transaction ` +
-  `(decimals: 0 counts the smallest units); for an id, a time or a rate, write each: true: ` +
-  `${limit} then limits each value`;
+const rowsOf = tablesOf(new URL('cases/limits-are-of-the-transaction.yaml', import.meta.url), ADDRESSES);
 
-describe('a maximum on an argument of an own ABI is at fault without decimals', () => {
-  it.each<[string, string, string, string]>([
-    ['an amount', 'stake(uint256,address)', '{ assets: { max: 1000 }, receiver: any }', 'assets'],
-    [
-      'the items of an array',
-      'payout(address[],uint256[])',
-      '{ to: any, amounts: { min: 1, max: 1000 } }',
-      'amounts',
-    ],
-    [
-      'a member of tuples in an array',
-      'settle((address,uint256)[],uint256)',
-      '{ legs.to: any, legs.amount: { max: 1000 }, deadline: any }',
-      'legs.amount',
-    ],
-    ['a signed integer', 'shift(int256)', '{ delta: { max: 1000 } }', 'delta'],
-    [
-      'an argument that each: false leaves open',
-      'shift(int256)',
-      '{ delta: { max: 1000, each: false } }',
-      '',
-    ],
-  ])('%s', (_, method, where, argument) => {
-    const found = faults(method, where);
-    expect(found).toHaveLength(1);
-    const expected = argument === '' ? 'write' : `calls[1].where.${argument}.max: ${fixOf('max')}`;
-    expect(found[0]).toContain(expected);
-  });
+describe('a limit on an argument of an own ABI is at fault', () => {
+  it.each(rowsOf('faults', string, string, string, string))(
+    'without decimals: %s',
+    (_, method, where, fault) => {
+      expect(faults(method, where)).toEqual([expect.stringContaining(fault)]);
+    },
+  );
 
-  it('and sound with decimals, with each: true, and where there is no maximum', () => {
+  it('but sound with decimals, with each: true, and where it limits each value', () => {
     expect(faults('shift(int256)', '{ delta: { max: 1000, decimals: 0 } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { max: 1000, each: true } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { min: 1 } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { min: 0 } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { values: [1, 2] } }')).toEqual([]);
-  });
-
-  it.each<[string, string]>([
-    ['{ delta: { max: 5, decimals: 6, each: true } }', 'the limit of an amount is for the whole transaction'],
-    ['{ delta: { min: 5, each: true } }', 'each has no effect without max'],
-    ['{ delta: { min: 0, each: true } }', 'each has no effect without max'],
-    ['{ delta: { values: [-5], each: true } }', 'each has no effect without max or a min below zero'],
-    ['{ delta: { max: 5, each: yes } }', 'write true, or leave it out'],
-    ['{ delta: { min: -5, each: yes } }', 'write true, or leave it out'],
-    [
-      '{ delta: { min: -5, decimals: 6, each: true } }',
-      'the limit of an amount is for the whole transaction',
-    ],
-  ])('each is at fault in %s', (where, fault) => {
-    expect(faults('shift(int256)', where)).toEqual([expect.stringContaining(fault)]);
-  });
-
-  it('each does not fit an amount of a known method, nor an address', () => {
-    const transfer = (where: string): string => entry('transfer(address,uint256)', `${where}, decimals: 6`);
-    expect(faultsOf(transfer('{ to: any, amount: { max: 5, each: true } }'), FILES)).toEqual([
-      expect.stringContaining('the limit of an amount is for the whole transaction'),
-    ]);
-    expect(faultsOf(transfer('{ to: { each: true }, amount: any }'), FILES)).toEqual([
-      expect.stringContaining('each does not fit to (address)'),
-    ]);
-  });
-});
-
-describe('a minimum below zero on an argument of an own ABI is at fault without decimals', () => {
-  it.each(['-5', '-1', '-0', '-0.5'])('min: %s', (min) => {
-    expect(faults('shift(int256)', `{ delta: { min: ${min} } }`)).toEqual([
-      expect.stringContaining(`calls[1].where.delta.min: ${fixOf('min')}`),
-    ]);
-  });
-
-  it('and at its maximum, if it has one', () => {
-    expect(faults('shift(int256)', '{ delta: { min: -5, max: 5 } }')).toEqual([
-      expect.stringContaining(`calls[1].where.delta.max: ${fixOf('max')}`),
-    ]);
-  });
-
-  it('and sound with decimals and with each: true', () => {
     expect(faults('shift(int256)', '{ delta: { min: -5, decimals: 0 } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { min: -5, each: true } }')).toEqual([]);
     expect(faults('shift(int256)', '{ delta: { min: -5, max: 5, each: true } }')).toEqual([]);
@@ -136,15 +68,7 @@ describe('a minimum below zero on an argument of an own ABI is at fault without 
     expect(verdict('shift(int256)', where, multicall(shift(-5n), shift(-6n)))).toBe('refuse');
     expect(verdict('shift(int256)', where, multicall(shift(900n), shift(-5n)))).toBe('pass');
   });
-
-  it('an argument without a sign has no such minimum', () => {
-    expect(faults('stake(uint256,address)', '{ assets: { min: -5 }, receiver: any }')).toEqual([
-      expect.stringContaining('-5 is outside of the range of the argument'),
-    ]);
-  });
 });
-
-const rowsOf = tablesOf(new URL('cases/limits-are-of-the-transaction.yaml', import.meta.url), ADDRESSES);
 
 describe('a maximum with decimals is for the whole transaction', () => {
   it.each(rowsOf('sums', string, string, string, asCallData, string))(

@@ -140,41 +140,13 @@ describe('a deadline within an hour', () => {
       ),
     });
   });
-
-  it.each<[string, string, string]>([
-    [
-      'no duration',
-      '{ within: 60 }',
-      'where.deadline.within: "60" is not valid; write a duration from 1s to 92d, like 20m or 1h',
-    ],
-    [
-      'a duration above all bounds',
-      '{ within: 93d }',
-      'where.deadline.within: "93d" is not valid; write a duration from 1s to 92d, like 20m or 1h',
-    ],
-    [
-      'an amount',
-      '{ within: 1h, decimals: 6 }',
-      'where.deadline.within: deadline is an amount, and within is for a time in seconds; leave decimals and asset out',
-    ],
-  ])('is at fault with %s', (_, condition, fault) => {
-    expect(
-      faults(swapEntry(`{ amountIn: any, amountOutMin: any, to: any, deadline: ${condition} }`)),
-    ).toEqual([fault]);
-  });
-
-  it('is at fault for a number with a sign, and for an address', () => {
-    const where = '{ until: any, when: { within: 1h } }';
-    expect(faults(`method: 'expire(uint48,int256)', where: ${where}`)).toEqual([
-      expect.stringContaining('within does not fit when (int256)'),
-    ]);
-    expect(
-      faults(swapEntry('{ amountIn: any, amountOutMin: any, to: { within: 1h }, deadline: any }')),
-    ).toEqual([expect.stringContaining('within does not fit to (address)')]);
-  });
 });
 
 const rowsOf = tablesOf(new URL('cases/relations.yaml', import.meta.url));
+
+it.each(rowsOf('faults', string, string, string))('a relation is at fault with %s', (_, entry, fault) => {
+  expect(faults(entry)).toEqual([fault]);
+});
 
 describe('an amount that is at least a share of another', () => {
   const where = (out: string, amountIn = '{ max: 100000, asset: USDT }'): string =>
@@ -323,17 +295,6 @@ describe('an amount that is at least a share of another', () => {
       expect(two.policies[0]?.rules[0]?.maxPriceAge).toEqual({ text: '90s', ms: 90_000 });
       expect(compiled.policies[0]?.rules[0]?.maxPriceAge).toBeUndefined();
     });
-  });
-
-  it.each(rowsOf('faults', string, string, string))('is at fault with %s', (_, entry, fault) => {
-    expect(faults(entry)).toEqual([fault]);
-  });
-
-  it('is at fault with a list beside another list', () => {
-    const lists = `method: 'lists(uint256[],uint256[])', where: { amountsIn: { max: 9, decimals: 0 }, amountsOut: { decimals: 0, atLeast: { share: 50 %, of: amountsIn } } }`;
-    expect(faults(lists)).toEqual([
-      'where.amountsOut.atLeast.of: amountsIn is in a list, and amountsOut is not in the same items; name an argument outside of lists',
-    ]);
   });
 });
 

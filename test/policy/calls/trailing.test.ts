@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { NOON, evaluateAt, faultsOf, release } from '../callbacks.ts';
-import { DAI, MULTICALL3, PARTNER, USDT, call, callbackOf, transferTo } from './transactions.ts';
+import { NOON, evaluateAt, release } from '../callbacks.ts';
+import { ADDRESSES, DAI, MULTICALL3, PARTNER, USDT, call, callbackOf, transferTo } from './transactions.ts';
 import { tablesOf, string } from '../../cases.ts';
 import { asCallData } from './written.ts';
-import { ADDRESSES } from './transactions.ts';
 
 const WHERE = `where: { to: { values: '${PARTNER}' }, amount: { max: 100 } }`;
 const policy = (trailing: string): string => `policy: one
@@ -107,19 +106,5 @@ describe('bytes behind the arguments are refused', () => {
     expect(because).toBe(
       'none of the 2 entries allows it: 1 bytes follow the arguments of transfer(address,uint256), and at most 0 are allowed; amount 200 is above the maximum 100',
     );
-  });
-});
-
-describe('trailing is at fault', () => {
-  it.each<[string, string, string]>([
-    ['without a bound', '{}', 'max: max is missing; write a whole number from 1 to 1024'],
-    ['with none', '{ max: 0 }', 'max: "0" is not valid; write a whole number from 1 to 1024'],
-    ['above its bound', '{ max: 1025 }', 'max: "1025" is not valid; write a whole number from 1 to 1024'],
-    ['with part of a byte', '{ max: 1.5 }', 'max: "1.5" is not valid; write a whole number from 1 to 1024'],
-    ['with a slip', '{ max: 4, min: 1 }', 'min: "min" is not known here; known here: max'],
-  ])('%s', (_, trailing, fault) => {
-    expect(faultsOf(policy(`, trailing: ${trailing}`))).toEqual([
-      expect.stringContaining(`trailing.${fault}`),
-    ]);
   });
 });
