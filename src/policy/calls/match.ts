@@ -64,11 +64,13 @@ export function matchEntry(entry: Entry, call: JudgedCall): Match {
   // All relations are checked, because the result depends on all of them.
   const related = entry.relations.map((relation) => relation(call.values, call.facts));
   const standing = combine('one', related);
-  const failed = related.find(({ violation }) => violation !== undefined);
-  if (failed?.violation === undefined) return { ...allowed, standing };
-  const { because, argument, found } = failed.violation;
-  const { retryable } = failed;
-  return { ...refusal(because, { argument, found }), standing: { ...standing, retryable } };
+  const violated = related.filter(({ violation }) => violation !== undefined);
+  const [first] = violated;
+  if (first?.violation === undefined) return { ...allowed, standing };
+  const { because, argument, found } = first.violation;
+  const { retryable } = first;
+  const { failed } = combine('all', violated);
+  return { ...refusal(because, { argument, found }), standing: { ...standing, retryable, failed } };
 }
 
 function trailingRefusal({ trailingMax, method }: Entry, { trailing }: JudgedCall): Match | undefined {

@@ -187,7 +187,8 @@ function shareOf(
   return (values, facts) => {
     const prices = maxAge === undefined ? undefined : bothPrices(part, whole, maxAge, facts);
     const usesPrices = prices !== undefined;
-    const standing = { valid: prices?.valid, usesPrices, retryable: usesPrices };
+    const failed = prices?.because !== undefined;
+    const standing: Standing = { valid: prices?.valid, usesPrices, retryable: usesPrices, failed };
     const refused = (found: string, because: string): Related => ({
       ...standing,
       violation: { argument: part.argument.path, found, because },

@@ -166,7 +166,9 @@ class TransactionEvaluation {
     for (const { match } of tried) {
       // What an alternative refuses doesn't matter once another one allows the call.
       if (match.standing === undefined) continue;
-      this.#standings.push(found === undefined ? match.standing : { ...match.standing, retryable: false });
+      this.#standings.push(
+        found === undefined ? match.standing : { ...match.standing, retryable: false, failed: false },
+      );
     }
     if (found?.match.ok !== true) return refusalOf(tried.map(({ match }) => match));
     this.#totals.claim(found.match.lists);

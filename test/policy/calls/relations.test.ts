@@ -285,6 +285,24 @@ describe('an amount that is at least a share of another', () => {
       const result = found(3500n * UNIT, ETHER, NOON, pricesOf(table));
       expect(result).toMatchObject({ verdict: 'refuse', proposal: { retryable: true, prices: 1 } });
       expect(result.because).toContain(because);
+      // It counts for no lock-out, because it says nothing about the transaction.
+      expect(result.proposal.failed).toBe(true);
+    });
+
+    it('and a refusal counts for lock-outs if something other than a price refuses as well', () => {
+      const both = inForce(
+        where('{ asset: ETH, atLeast: { share: 99 %, of: amountIn, maxAge: 10m } }').replace(
+          'deadline: any',
+          'deadline: { within: 1h }',
+        ),
+      );
+      const refused = (deadline: bigint, table: Parameters<typeof pricesOf>[0]) =>
+        proposed(both, swap(deadline, 3500n * UNIT, 1n), NOON, { prices: pricesOf(table) }).proposal;
+      const inTime = NOON_S + 60n;
+      expect(refused(NOON_S - 1n, {})).toMatchObject({ approves: false });
+      expect(refused(NOON_S - 1n, {}).failed).toBeUndefined();
+      expect(refused(inTime, {}).failed).toBe(true);
+      expect(refused(inTime, { USDT: '1', ETH: '3500' }).failed).toBeUndefined();
     });
 
     it('declares the strictest age, for whoever keeps the prices', () => {
