@@ -1,15 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import { openRedisStore } from '../../src/store/redis/open.ts';
-import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { describe, expect, it } from 'vitest';
 import { everySuite } from './rule-cases.ts';
-import { type Staging, runOn } from './staged.ts';
+import { type Staging, runOn, stagingOn } from './staged.ts';
 
-const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 const valueLimit = (await everySuite()).find(({ of }) => of.includes('value-limit'));
 const priced = valueLimit?.tests[0];
 if (valueLimit === undefined || priced === undefined) throw new Error('value-limit has no example');
@@ -17,32 +9,14 @@ const { release } = valueLimit;
 const { prices } = priced.given;
 
 describe.each(['embedded', 'redis'] as const)('while prices change again and again, on %s', (kind) => {
-  let redis: RedisServerProcess | undefined;
-  let folder = '';
-  beforeAll(async () => {
-    redis = kind === 'redis' ? await startRedisServer() : undefined;
-    folder = mkdtempSync(join(tmpdir(), 'countersign-prices-'));
-  });
-  afterAll(async () => {
-    await redis?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const staged = stagingOn(kind);
 
   /** A store in which prices change just before each of the first `times` settles. */
   async function changing(times: number): Promise<{ staging: Staging; settled: () => number }> {
-    let nowMs = 0;
     let settled = 0;
-    const clock = (): number => nowMs;
-    const name = randomUUID();
-    const store = await (redis === undefined
-      ? openEmbeddedStore({ path: join(folder, `${name}.db`), clock })
-      : openRedisStore({ url: redis.url, prefix: name, clock, ...UNHURRIED }));
-    onTestFinished(() => store.close());
+    const { store, ...time } = await staged();
     const staging: Staging = {
-      clock,
-      setClock(atMs) {
-        nowMs = atMs;
-      },
+      ...time,
       store: {
         ...store,
         async settle(request) {

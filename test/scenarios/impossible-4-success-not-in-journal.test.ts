@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { rawClient } from '../store/redis-under-test.ts';
 import {
@@ -16,7 +14,7 @@ import { audit, journalOf } from './audit.ts';
 import { type Sent, send, successesOf } from './load.ts';
 import { type StoreHost, describeOnBothStores } from './on-both-stores.ts';
 import { upTo } from './policies.ts';
-import { folderOf, storeOf } from './running.ts';
+import { behind, folderOf, storeOf } from './running.ts';
 
 interface Asked {
   readonly path: string;
@@ -106,12 +104,6 @@ const damages: Readonly<
     },
   },
 };
-
-function behind(folder: string): DatabaseSync {
-  const database = new DatabaseSync(join(folder, 'store.db'), { timeout: 5000 });
-  onTestFinished(() => database.close());
-  return database;
-}
 
 describeOnBothStores('no SUCCESS without a journal entry', (host) => {
   it('each of a mixed load has its own, and each log line names it', async () => {

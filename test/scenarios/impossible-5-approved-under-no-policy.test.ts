@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { pushRelease } from '../../src/release/push.ts';
@@ -10,7 +9,7 @@ import { rawClient } from '../store/redis-under-test.ts';
 import { POLICIES, type TestService, transfer, web3 } from '../service.ts';
 import { journalOf } from './audit.ts';
 import { type StoreHost, describeOnBothStores } from './on-both-stores.ts';
-import { readinessAt } from './running.ts';
+import { behind, readinessAt } from './running.ts';
 import { thaw } from '../store/requests.ts';
 
 const paymentsUpTo = (max: number): string =>
@@ -100,12 +99,6 @@ const damages: Readonly<
     'everything is gone': (_service, host) => rawClient(host.redis()).flushall(),
   },
 };
-
-function behind(folder: string): DatabaseSync {
-  const database = new DatabaseSync(join(folder, 'store.db'), { timeout: 5000 });
-  onTestFinished(() => database.close());
-  return database;
-}
 
 describeOnBothStores('no SUCCESS while frozen', (host) => {
   it('from the moment that freeze returns, for anything, on every replica', async () => {

@@ -1,19 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { formatFault } from '../../src/policy/fault.ts';
 import { readTestFiles } from '../../src/policy/suite/read.ts';
 import { runTests } from '../../src/simulation/run-tests.ts';
-import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import { openRedisStore } from '../../src/store/redis/open.ts';
-import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
-import { type Staging, runOn } from './staged.ts';
+import { runOn, stagingOn } from './staged.ts';
 import { ASSETS } from '../assets.ts';
 
-const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 const PAYMENT = "userId: '12345', payCoinSymbol: USDT1742";
 
 const policy = (rule: string): string => `policy: limits
@@ -56,30 +48,7 @@ const limits = [
 ] as const;
 
 describe.each(['embedded', 'redis'] as const)('what a limit refused, on %s,', (kind) => {
-  let redis: RedisServerProcess | undefined;
-  let folder = '';
-  beforeAll(async () => {
-    redis = kind === 'redis' ? await startRedisServer() : undefined;
-    folder = mkdtempSync(join(tmpdir(), 'countersign-refusals-'));
-  });
-  afterAll(async () => {
-    await redis?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  async function staging(): Promise<Staging> {
-    let nowMs = 0;
-    const clock = (): number => nowMs;
-    const name = randomUUID();
-    const store = await (redis === undefined
-      ? openEmbeddedStore({ path: join(folder, `${name}.db`), clock })
-      : openRedisStore({ url: redis.url, prefix: name, clock, ...UNHURRIED }));
-    onTestFinished(() => store.close());
-    const setClock = (atMs: number): void => {
-      nowMs = atMs;
-    };
-    return { store, clock, setClock };
-  }
+  const staging = stagingOn(kind);
 
   /** What came of each callback; the same as `policy test` says. */
   async function outcomes(policies: string, cases: string) {

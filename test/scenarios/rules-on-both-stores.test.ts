@@ -1,45 +1,13 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { rules } from '../../src/policy/rules/registry.ts';
 import { differencesOf, runTests } from '../../src/simulation/run-tests.ts';
-import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import { openRedisStore } from '../../src/store/redis/open.ts';
-import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { everySuite } from './rule-cases.ts';
-import { type Staging, runOn } from './staged.ts';
+import { runOn, stagingOn } from './staged.ts';
 
-const UNHURRIED = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 };
 const suites = await everySuite();
 
 describe.each(['embedded', 'redis'] as const)('as its page shows it, each rule decides, on %s', (kind) => {
-  let redis: RedisServerProcess | undefined;
-  let folder = '';
-  beforeAll(async () => {
-    redis = kind === 'redis' ? await startRedisServer() : undefined;
-    folder = mkdtempSync(join(tmpdir(), 'countersign-rules-'));
-  });
-  afterAll(async () => {
-    await redis?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  /** A store that nobody has used, gone when the test is over. */
-  async function staging(): Promise<Staging> {
-    let nowMs = 0;
-    const clock = (): number => nowMs;
-    const name = randomUUID();
-    const store = await (redis === undefined
-      ? openEmbeddedStore({ path: join(folder, `${name}.db`), clock })
-      : openRedisStore({ url: redis.url, prefix: name, clock, ...UNHURRIED }));
-    onTestFinished(() => store.close());
-    const setClock = (atMs: number): void => {
-      nowMs = atMs;
-    };
-    return { store, clock, setClock };
-  }
+  const staging = stagingOn(kind);
 
   describe.each(suites)('$of', ({ release, tests }) => {
     it.each(tests.map((test) => [test.name, test] as const))('%s', async (_, test) => {

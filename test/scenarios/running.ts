@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { onTestFinished } from 'vitest';
 import { openStore } from '../../src/start/store.ts';
 import { loadSettings } from '../../src/settings/load.ts';
@@ -75,4 +76,11 @@ export async function untilReady(ops: string): Promise<void> {
   }).catch((thrown: unknown) => {
     throw new Error(`${String(thrown)}; it says ${last}`);
   });
+}
+
+/** The database in a data folder, behind the back of its service. */
+export function behind(folder: string): DatabaseSync {
+  const database = new DatabaseSync(join(folder, 'store.db'), { timeout: 5000 });
+  onTestFinished(() => database.close());
+  return database;
 }

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { explainJournalEntry } from '../../src/journal/explanation.ts';
 import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
@@ -13,8 +16,13 @@ import type { Release } from '../../src/policy/release.ts';
 import type { GivenState, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
 import type { Found } from '../../src/simulation/run-tests.ts';
 import { createFollower } from '../../src/release/follow.ts';
+import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { membersJson } from '../../src/values/members.ts';
+import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { UNHURRIED } from '../store/redis-under-test.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 /*
  * Runs a test of policies as production would: on a store of its own through the store's verbs, each callback
@@ -31,6 +39,30 @@ export interface Staging {
   readonly store: Store;
   readonly setClock: (nowMs: number) => void;
   readonly clock: () => number;
+}
+
+/**
+ * What gives a test a store that nobody has used, which is closed when the test is over. To be called in a
+ * `describe`.
+ */
+export function stagingOn(kind: 'embedded' | 'redis'): () => Promise<Staging> {
+  let redis: RedisServerProcess | undefined;
+  beforeAll(async () => {
+    redis = kind === 'redis' ? await startRedisServer() : undefined;
+  });
+  afterAll(() => redis?.stop());
+  return async () => {
+    let nowMs = 0;
+    const clock = (): number => nowMs;
+    const store = await (redis === undefined
+      ? openEmbeddedStore({ path: join(temporaryFolder(), 'store.db'), clock })
+      : openRedisStore({ url: redis.url, prefix: randomUUID(), clock, ...UNHURRIED }));
+    onTestFinished(() => store.close());
+    const setClock = (atMs: number): void => {
+      nowMs = atMs;
+    };
+    return { store, clock, setClock };
+  };
 }
 
 /** What came of each callback of the test, in order. */

@@ -1,5 +1,4 @@
 import { describe } from 'vitest';
-import { describeRetryable } from './conformance/retryable.ts';
 import { describeApprovalReleases } from './conformance/approval-releases.ts';
 import { describeAccess } from './conformance/access.ts';
 import { describeAged } from './conformance/aged.ts';
@@ -13,19 +12,16 @@ import { describeGroups } from './conformance/groups.ts';
 import { describeJournal } from './conformance/journal.ts';
 import { describeLaterQuestions } from './conformance/later-questions.ts';
 import { describeLists } from './conformance/lists.ts';
-import { describeMarks } from './conformance/marks.ts';
 import { describeNotifications } from './conformance/notices.ts';
 import { describeOrders } from './conformance/orders.ts';
 import { describePrices } from './conformance/prices.ts';
 import { describeRefusals } from './conformance/refusals.ts';
 import { describeReleases } from './conformance/releases.ts';
 import { describeReopening } from './conformance/reopening.ts';
-import { describeRepeats } from './conformance/repeats.ts';
-import { describeSchemes } from './conformance/schemes.ts';
 import { describeServices } from './conformance/services.ts';
 import { describeSettle } from './conformance/settle.ts';
-import { describeSpeedUps } from './conformance/speed-ups.ts';
 import { describeSpellings } from './conformance/spellings.ts';
+import { describeStories } from './conformance/stories.ts';
 import type { OpenStore } from './conformance/store-under-test.ts';
 import { describeWindows } from './conformance/windows.ts';
 
@@ -62,8 +58,6 @@ export function describeStore(name: string, open: OpenStore): void {
     describeSettle(open);
     describeGroups(open);
     describeExplanations(open);
-    describeRepeats(open);
-    describeSchemes(open);
     describeWindows(open);
     describeCounts(open);
     describeLaterQuestions(open);
@@ -76,16 +70,14 @@ export function describeStore(name: string, open: OpenStore): void {
     describeFreezes(open);
     describeLists(open);
     describeJournal(open);
-    describeRetryable(open);
     describeApprovalReleases(open);
     describeAged(open);
-    describeMarks(open);
     describeOrders(open);
-    describeSpeedUps(open);
     describeSpellings(open);
     describePrices(open);
     describeServices(open);
     describeAccess(open);
     describeReopening(open);
+    describeStories(open);
   });
 }

@@ -11,6 +11,13 @@ import {
   units,
   usedOf,
   windowClaim,
+  HOUR_MS,
+  START_MS,
+  claimsOf,
+  markClaim,
+  markedAtOf,
+  signing,
+  speedUpClaim,
 } from '../requests.ts';
 import { type OpenStore, testsOn } from './store-under-test.ts';
 
@@ -115,6 +122,31 @@ export function describeConcurrency(open: OpenStore): void {
       expect(one.control.revision).toBe(winner);
       expect(two.control.revision).toBe(winner);
       expect((await store.history(10)).map((entry) => entry.revision)).toEqual([winner, REVISION]);
+    });
+
+    it('make a mark once, whoever comes first', async ({ store, another }) => {
+      const stores = [store, await another()];
+      const claims = [markClaim({ exempt: true })];
+      const results = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          stores[index % 2]!.settle(request({ subject: `payment:${index}`, claims })),
+        ),
+      );
+      const found = results.map((result) => claimsOf(result)[0]);
+      expect(found.filter((each) => each?.type === 'mark' && each.markedAtMs === 0)).toHaveLength(1);
+      expect(await markedAtOf(store)).toBe(START_MS);
+    });
+
+    it('pass the maximum of speed-ups together', async ({ store, another }) => {
+      const stores = [store, await another()];
+      await store.settle(signing());
+      const results = await Promise.all(
+        Array.from({ length: 20 }, (_, index) =>
+          stores[index % 2]!.settle(signing({ speedUp: true, claims: [speedUpClaim(1, HOUR_MS)] })),
+        ),
+      );
+      expect(results.filter((result) => result.outcome === 'decided')).toHaveLength(1);
+      for (const result of results) expect(result).toMatchObject({ verdict: 'SUCCESS' });
     });
   });
 }

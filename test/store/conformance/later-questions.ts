@@ -7,14 +7,11 @@ import type { Amount } from '../../../src/values/amount.ts';
 import {
   HOUR_MS,
   MINUTE_MS,
-  REVISION,
   START_MS,
   countedOf,
   distinctClaim,
   keyOf,
-  push,
   request,
-  revisionOf,
   units,
   usedOf,
   windowClaim,
@@ -31,8 +28,6 @@ const KINDS: readonly (readonly [kind: string, claim: (name: string) => Claim])[
   ['a different value', (name) => distinctClaim([name], 1, { window: WINDOW })],
   ['a new value', (name) => distinctClaim([name], 1, { window: WINDOW, onlyNew: true })],
 ];
-
-const second = revisionOf('second');
 
 /**
  * Every SUCCESS counts in the windows in which it is given; a subject counts once in each, at its latest one.
@@ -81,104 +76,7 @@ export function describeLaterQuestions(open: OpenStore): void {
     });
   });
 
-  describe('what was reserved under another revision', () => {
-    const under = (revision: string, claims: readonly Claim[]) =>
-      request({ revision, claims: claims.map((claim) => ({ ...claim, retryable: true })) });
-    const pushed = async () => {
-      const { store, clock } = await ready(open);
-      const ask = async (revision: string, claims: readonly Claim[]) =>
-        verdictOf(await store.settle(under(revision, claims)));
-      return { store, clock, ask };
-    };
-
-    it.each([
-      ['an amount', windowClaim('50000', '100000'), windowClaim('50000', '1000')],
-      ['values', distinctClaim(['a', 'b'], 2), distinctClaim(['a', 'b'], 1)],
-      [
-        'new values',
-        distinctClaim(['a', 'b'], 2, { onlyNew: true }),
-        distinctClaim(['a', 'b'], 1, { onlyNew: true }),
-      ],
-    ] as const)('does not pass a maximum that is lower now: %s', async (_, before, lower) => {
-      const { store, ask } = await pushed();
-      expect(await ask(REVISION, [before])).toBe('SUCCESS');
-      await store.push(push('second', REVISION));
-      expect(await ask(second, [lower])).toBe('FAILURE');
-      expect(await ask(second, [before])).toBe('SUCCESS');
-    });
-
-    it.each([
-      ['more', '50000', '50000000000000000'],
-      ['less', '50000000000000000', '50000'],
-    ])('is replaced by what is asked now, which may be %s', async (_, before, now) => {
-      const { store, ask } = await pushed();
-      const max = '60000000000000000';
-      expect(await ask(REVISION, [windowClaim(before, max)])).toBe('SUCCESS');
-      await store.push(push('second', REVISION));
-      expect(await ask(second, [windowClaim(now, max)])).toBe('SUCCESS');
-      expect(await usedOf(store, { revision: second })).toBe(units(now));
-      expect(await ask(second, [windowClaim(now, '50000000000000000')])).toBe('SUCCESS');
-      expect(await usedOf(store, { revision: second })).toBe(units(now));
-    });
-
-    it('is no room for what is asked now', async () => {
-      const { store, ask } = await pushed();
-      expect(await ask(REVISION, [windowClaim('50', '100')])).toBe('SUCCESS');
-      await store.push(push('second', REVISION));
-      expect(await ask(second, [windowClaim('101', '100')])).toBe('FAILURE');
-      expect(await usedOf(store, { revision: second })).toBe(units('50'));
-      expect(await ask(second, [windowClaim('100', '100')])).toBe('SUCCESS');
-    });
-
-    it('does not pass another counter, and stays where it was', async () => {
-      const { store, ask } = await pushed();
-      expect(await ask(REVISION, [windowClaim('50', '100')])).toBe('SUCCESS');
-      await store.push(push('second', REVISION));
-      const renamed = (max: string) => windowClaim('50', max, { key: keyOf('renamed') });
-      expect(await ask(second, [renamed('49')])).toBe('FAILURE');
-      expect(await ask(second, [renamed('50')])).toBe('SUCCESS');
-      expect(await usedOf(store, { revision: second })).toBe(units('50'));
-      expect(await usedOf(store, { revision: second, key: keyOf('renamed') })).toBe(units('50'));
-      await store.push(push('first', second));
-      expect(await ask(REVISION, [windowClaim('50', '50')])).toBe('SUCCESS');
-      expect(await usedOf(store)).toBe(units('50'));
-    });
-  });
-
   describe('what a later question moves', () => {
-    it('is counted once, at the latest, and nothing of others moves with it', async ({
-      store,
-      clock,
-      settle,
-    }) => {
-      const ask = async (name: string, amount: string) =>
-        verdictOf(await settle({ subject: `payment:${name}`, claims: [windowClaim(amount, '100')] }));
-      await ask('a', '0.000000000000000000000000000000000001');
-      await ask('b', '7');
-      clock.advance(30 * MINUTE_MS);
-      await ask('a', '0.000000000000000000000000000000000001');
-      await ask('c', '11');
-      expect(await usedOf(store)).toBe(units('18.000000000000000000000000000000000001'));
-      clock.nowMs = START_MS + HOUR_MS + MINUTE_MS;
-      expect(await usedOf(store)).toBe(units('11.000000000000000000000000000000000001'));
-      clock.advance(30 * MINUTE_MS);
-      expect(await usedOf(store)).toBe(0n);
-    });
-
-    it('is the sum of all its claims on one counter', async ({ store, clock, settle }) => {
-      const ask = async (...amounts: readonly string[]) =>
-        verdictOf(
-          await settle({ claims: amounts.map((amount) => windowClaim(amount, '10', { retryable: true })) }),
-        );
-      expect(await ask('4', '5')).toBe('SUCCESS');
-      clock.advance(2 * MINUTE_MS);
-      expect(await ask('6', '4')).toBe('SUCCESS');
-      expect(await usedOf(store)).toBe(units('10'));
-      expect(await ask('6', '4.1')).toBe('FAILURE');
-      expect(await ask('1')).toBe('SUCCESS');
-      expect(await usedOf(store)).toBe(units('1'));
-    });
-
     it('counts in a new calendar period too, and the old one keeps it', async ({ store, clock, settle }) => {
       const day = (startMs: number): Window => ({ type: 'calendar', startMs, endMs: startMs + 24 * HOUR_MS });
       const [today, tomorrow] = [day(START_MS - 23 * HOUR_MS), day(START_MS + HOUR_MS)];
@@ -261,23 +159,6 @@ export function describeLaterQuestions(open: OpenStore): void {
       expect(await usedOf(store)).toBe(units('10'));
       clock.nowMs = START_MS + HOUR_MS + MINUTE_MS;
       expect(await usedOf(store)).toBe(0n);
-    });
-
-    it('is counted anew, and nothing of it is taken away twice, if the counter is gone', async ({
-      store,
-      clock,
-      settle,
-    }) => {
-      const short: Window = { type: 'rolling', lengthMs: MINUTE_MS, bucketMs: 1000 };
-      const claim = (amount: string) => windowClaim(amount, '100', { window: short });
-      const ask = (name: string, amount: string) =>
-        settle({ subject: `payment:${name}`, claims: [claim(amount)] });
-      await ask('a', '40');
-      clock.advance(2 * MINUTE_MS);
-      await ask('b', '50');
-      await ask('a', '40');
-      await ask('a', '40');
-      expect(await usedOf(store, { window: short })).toBe(units('90'));
     });
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest';
 import type { Store } from '../../../src/store/store.ts';
-import { START_MS, change, claimsOf, listClaim } from '../requests.ts';
+import { START_MS, change, claimsOf, listClaim, idOf, request } from '../requests.ts';
 import { type OpenStore, testsOn } from './store-under-test.ts';
 
 export function describeLists(open: OpenStore): void {
@@ -128,5 +128,17 @@ export function describeLists(open: OpenStore): void {
       }
       expect(many.filter((value) => !seen.has(value))).toEqual([]);
     });
+
+    it.for(['__proto__', 'constructor', 'a "list"\\ {of} é'])(
+      'decides a refusal again once the missing list exists: %s',
+      async (list, { store }) => {
+        const asked = request({ claims: [listClaim(list, 'hold-none', ['mallory'])] });
+        const refused = await store.settle(asked);
+        expect(refused).toMatchObject({ verdict: 'FAILURE' });
+        expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', of: idOf(refused) });
+        await store.changeList(change(list, []));
+        expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', verdict: 'SUCCESS' });
+      },
+    );
   });
 }

@@ -71,45 +71,6 @@ export function describeWindows(open: OpenStore): void {
     });
   });
 
-  describe('a counter', () => {
-    it('is shared by all subjects of a source that claim it', async ({ store, settle }) => {
-      const verdicts: string[] = [];
-      for (let paid = 0; paid < 5; paid++) {
-        const result = await settle({ subject: `payment:${paid}`, claims: [windowClaim('3', '10')] });
-        verdicts.push('verdict' in result ? result.verdict : result.outcome);
-      }
-      expect(verdicts).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE', 'FAILURE']);
-      expect(await usedOf(store)).toBe(units('9'));
-    });
-
-    it('is not shared by keys or by sources', async ({ store, settle }) => {
-      const full = windowClaim('10', '10');
-      expect(await settle({ claims: [full] })).toMatchObject({ verdict: 'SUCCESS' });
-      expect(
-        await settle({ subject: 'payment:2', claims: [{ ...full, key: keyOf('other') }] }),
-      ).toMatchObject({ verdict: 'SUCCESS' });
-      expect(await settle({ source: 'vault', claims: [full] })).toMatchObject({ verdict: 'SUCCESS' });
-      expect(await usedOf(store, { source: 'vault' })).toBe(units('10'));
-    });
-
-    it('keeps the rest of what a subject reserved when the clock moves on', async ({
-      store,
-      clock,
-      settle,
-    }) => {
-      for (const [index, amount] of ['1', '2', '4'].entries()) {
-        await settle({ subject: `payment:${index}`, claims: [windowClaim(amount, '10')] });
-        clock.advance(MINUTE_MS);
-      }
-      clock.nowMs = FREE_AT_MS;
-      expect(await usedOf(store)).toBe(units('6'));
-      clock.advance(MINUTE_MS);
-      expect(await usedOf(store)).toBe(units('4'));
-      clock.advance(MINUTE_MS);
-      expect(await usedOf(store)).toBe(0n);
-    });
-  });
-
   describe('a rolling window', () => {
     it.for([0, 1, MINUTE_MS - 1])(
       'counts an approval %i ms into its bucket until no instant of the bucket lies within',
@@ -170,15 +131,6 @@ export function describeWindows(open: OpenStore): void {
         ),
         { numRuns: 15 },
       );
-    });
-
-    it('counts a velocity limit in whole ones', async ({ settle }) => {
-      const verdicts: string[] = [];
-      for (let call = 0; call < 4; call++) {
-        const result = await settle({ subject: `payment:${call}`, claims: [windowClaim('1', '3')] });
-        verdicts.push('verdict' in result ? result.verdict : result.outcome);
-      }
-      expect(verdicts).toEqual(['SUCCESS', 'SUCCESS', 'SUCCESS', 'FAILURE']);
     });
   });
 
@@ -278,28 +230,6 @@ export function describeWindows(open: OpenStore): void {
       endMs: startMs + lengthMs,
     });
     const beginMs = START_MS - 3 * HOUR_MS;
-
-    it('counts the whole period and begins anew with the next', async ({ store, clock, settle }) => {
-      const today = day(beginMs);
-      const tomorrow = day(beginMs + 24 * HOUR_MS, 23 * HOUR_MS);
-      const claim = (amount: string, window: Window) => windowClaim(amount, '10', { window });
-      await settle({ claims: [claim('6', today)] });
-      clock.nowMs = beginMs + 24 * HOUR_MS - 1;
-      expect(await usedOf(store, { window: today })).toBe(units('6'));
-      expect(await settle({ subject: 'payment:2', claims: [claim('4.1', today)] })).toMatchObject({
-        verdict: 'FAILURE',
-      });
-      expect(await settle({ subject: 'payment:3', claims: [claim('4', today)] })).toMatchObject({
-        verdict: 'SUCCESS',
-      });
-      clock.advance(1);
-      expect(await usedOf(store, { window: tomorrow })).toBe(0n);
-      expect(await settle({ subject: 'payment:4', claims: [claim('10', tomorrow)] })).toMatchObject({
-        verdict: 'SUCCESS',
-      });
-      clock.advance(23 * HOUR_MS - 1);
-      expect(await usedOf(store, { window: tomorrow })).toBe(units('10'));
-    });
 
     it('counts a repeat in a new period anew, and refuses it there without room', async ({
       store,
