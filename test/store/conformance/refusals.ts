@@ -6,15 +6,12 @@ import type { Lockout, SettleResult, Store } from '../../../src/store/store.ts';
 import {
   type Asked,
   HOUR_MS,
-  OTHER_TERMS,
   START_MS,
   claimsOf,
-  idOf,
   keyOf,
   listClaim,
   refusalsClaim,
   request,
-  thaw,
   windowClaim,
 } from '../requests.ts';
 import { type OpenStore, ready, testsOn } from './store-under-test.ts';
@@ -51,55 +48,6 @@ export function describeRefusals(open: OpenStore): void {
   };
 
   describe('a claim that nobody is locked out', () => {
-    it('holds until so many refusals, and says how many there were', async () => {
-      const { ask, refused } = await asking();
-      expect(claimsOf(await ask())).toEqual([
-        { type: 'refusals', holds: true, refusals: 0, lockedAtMs: 0, lockedUntilMs: 0 },
-      ]);
-      expect(claimsOf(await refused())).toMatchObject([
-        { type: 'refusals', holds: true, refusals: 1, lockedAtMs: 0 },
-      ]);
-      expect(codeOf(await ask())).toBe('APPROVED');
-      expect(claimsOf(await refused())).toEqual([
-        {
-          type: 'refusals',
-          holds: true,
-          refusals: 2,
-          lockedAtMs: START_MS,
-          lockedUntilMs: START_MS + DAY_MS,
-        },
-      ]);
-      const locked = await ask();
-      expect(codeOf(locked)).toBe('RULE_REFUSED');
-      expect(claimsOf(locked)).toEqual([
-        {
-          type: 'refusals',
-          holds: false,
-          refusals: 2,
-          lockedAtMs: START_MS,
-          lockedUntilMs: START_MS + DAY_MS,
-        },
-      ]);
-    });
-
-    it('after one refusal if it says so', async () => {
-      const { ask, refused } = await asking({ after: 1 });
-      await refused();
-      expect(codeOf(await ask())).toBe('RULE_REFUSED');
-    });
-
-    it('holds again from the millisecond on at which the lock-out ends, and counts from zero', async () => {
-      const { ask, refused, clock } = await asking({ withinMs: 3 * DAY_MS });
-      await refused();
-      await refused();
-      clock.advance(DAY_MS - 1);
-      expect(codeOf(await ask())).toBe('RULE_REFUSED');
-      clock.advance(1);
-      expect(claimsOf(await ask())).toMatchObject([{ type: 'refusals', holds: true, refusals: 0 }]);
-      expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
-      expect(codeOf(await ask())).toBe('APPROVED');
-    });
-
     it('never holds again by itself if somebody must lift it', async () => {
       const { ask, refused, clock, store } = await asking({ forMs: 0 });
       await refused();
@@ -108,29 +56,6 @@ export function describeRefusals(open: OpenStore): void {
       const locked = await ask();
       expect(claimsOf(locked)).toMatchObject([{ holds: false, lockedAtMs: START_MS, lockedUntilMs: 0 }]);
       expect(await lockoutsIn(store)).toMatchObject([{ untilMs: 0 }]);
-    });
-
-    it('counts refusals within the time, to the millisecond', async () => {
-      const { refused, clock } = await asking();
-      await refused();
-      clock.advance(HOUR_MS);
-      expect(claimsOf(await refused())).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
-      clock.advance(HOUR_MS - 1);
-      expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: clock.nowMs }]);
-    });
-
-    it('counts an operation once, however often it is refused anew', async () => {
-      const { store, claims } = await asking();
-      const asked = request({ approves: false, retryable: true, claims });
-      for (let attempt = 0; attempt < 4; attempt++) {
-        const result = await store.settle(asked);
-        expect(result).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
-        expect(claimsOf(result)).toMatchObject([{ refusals: 1, lockedAtMs: 0 }]);
-      }
-      const signing = { subject: 'transfer:1', approves: false, retryable: true, claims } as const;
-      await store.settle(request({ ...signing, question: 'sign_prepare' }));
-      const other = await store.settle(request({ subject: 'payment:2', claims }));
-      expect(codeOf(other)).toBe('RULE_REFUSED');
     });
 
     it('counts a refusal by another claim, and by a choice', async () => {
@@ -146,31 +71,6 @@ export function describeRefusals(open: OpenStore): void {
       const optional = [refusalsClaim(2), windowClaim('2', '1', { result: 2, decides: false })];
       const second = await ask({ claims: optional, choices: [choice] });
       expect(claimsOf(second)).toMatchObject([{ refusals: 2, lockedAtMs: START_MS }, { holds: false }]);
-    });
-
-    it.each<readonly [string, Partial<Asked>]>([
-      ['an approval', {}],
-      ['a refusal because of a failure', { approves: false, failed: true }],
-      ['a refusal for another reason than a rule', { approves: false, refusal: 'NO_POLICY' }],
-      [
-        'a claim that only observes',
-        { claims: [refusalsClaim(2), windowClaim('2', '1', { decides: false })] },
-      ],
-      [
-        'a claim that is made only because something failed',
-        { claims: [refusalsClaim(2), windowClaim('2', '1', { failed: true })] },
-      ],
-      ['a list that does not exist', { claims: [refusalsClaim(2), listClaim('none', 'hold-all', ['a'])] }],
-    ])('does not count %s', async (_name, over) => {
-      const { ask } = await asking();
-      for (let attempt = 0; attempt < 3; attempt++) {
-        expect(claimsOf(await ask(over))[0]).toMatchObject({
-          type: 'refusals',
-          holds: true,
-          refusals: 0,
-          lockedAtMs: 0,
-        });
-      }
     });
 
     it('does not count a choice of which an alternative failed, but a refusal beside it', async () => {
@@ -262,61 +162,6 @@ export function describeRefusals(open: OpenStore): void {
       expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: clock.nowMs }]);
     });
 
-    it('does not count a repeat, FROZEN, or other terms', async () => {
-      const { store, claims } = await asking();
-      await store.settle(request({ approves: false, claims }));
-      expect(await store.settle(request({ approves: false, claims }))).toMatchObject({ outcome: 'repeated' });
-      expect(codeOf(await store.settle(request({ approves: false, terms: OTHER_TERMS, claims })))).toBe(
-        'TERMS_CHANGED',
-      );
-      await store.freeze({ reason: 'drill', by: 'ada' });
-      await store.settle(request({ subject: 'payment:2', claims }));
-      await thaw(store);
-      const next = await store.settle(request({ subject: 'payment:3', claims }));
-      expect(claimsOf(next)).toMatchObject([{ type: 'refusals', holds: true, refusals: 1 }]);
-    });
-
-    it('does not count its own refusals, but those that stand beside it count elsewhere', async () => {
-      const { ask, refused, clock } = await asking();
-      await refused();
-      await refused();
-      const other = refusalsClaim(2, { key: keyOf('address') });
-      for (let attempt = 0; attempt < 3; attempt++) {
-        const result = await ask({ claims: [refusalsClaim(2), other] });
-        expect(claimsOf(result)).toMatchObject([
-          { type: 'refusals', holds: false, refusals: 2 },
-          { refusals: 0 },
-        ]);
-      }
-      const beside = await refused({ claims: [refusalsClaim(2), other] });
-      expect(claimsOf(beside)).toMatchObject([
-        { type: 'refusals', holds: false, refusals: 2 },
-        { refusals: 1 },
-      ]);
-      clock.advance(DAY_MS);
-      expect(codeOf(await ask())).toBe('APPROVED');
-    });
-
-    it('refuses what was approved before, and approves it after the lock-out', async () => {
-      const { store, claims, refused, clock } = await asking();
-      const asked = request({ claims });
-      await store.settle(asked);
-      await refused();
-      await refused();
-      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', code: 'RULE_REFUSED' });
-      clock.advance(DAY_MS);
-      expect(await store.settle(asked)).toMatchObject({ outcome: 'decided', code: 'APPROVED' });
-    });
-
-    it('refuses nothing where it only observes, and reports', async () => {
-      const { ask, refused } = await asking({ decides: false });
-      await refused();
-      expect(claimsOf(await refused())).toMatchObject([{ refusals: 2, lockedAtMs: START_MS }]);
-      const result = await ask();
-      expect(codeOf(result)).toBe('APPROVED');
-      expect(claimsOf(result)).toMatchObject([{ holds: false, lockedAtMs: START_MS }]);
-    });
-
     it('counts only where it was checked, if it is an alternative', async () => {
       const { store, ask } = await asking();
       await store.changeList({ source: 'shop', list: 'vips', add: ['ada'], remove: [], by: '', message: '' });
@@ -343,17 +188,6 @@ export function describeRefusals(open: OpenStore): void {
       expect(claimsOf(await ask(asVip('bob')))).toMatchObject([{ holds: false }, { refusals: 1 }]);
     });
 
-    it('belongs to its source and its key, and outlives the process', async () => {
-      const { ask, refused, reopen } = await asking();
-      await refused();
-      await refused();
-      expect(codeOf(await ask({ source: 'vault' }))).toBe('APPROVED');
-      expect(codeOf(await ask({ claims: [refusalsClaim(2, { key: keyOf('other') })] }))).toBe('APPROVED');
-      const again = await reopen();
-      const asked = request({ subject: 'payment:after', claims: [refusalsClaim(2)] });
-      expect(codeOf(await again.settle(asked))).toBe('RULE_REFUSED');
-    });
-
     it('is made once, by the refusal that reaches the number, whoever comes at once', async () => {
       const { store, another } = await asking();
       const stores = [store, await another()];
@@ -369,20 +203,6 @@ export function describeRefusals(open: OpenStore): void {
       expect(began).toMatchObject([{ refusals: 10 }]);
       expect(found.filter((each) => !each.holds)).toHaveLength(30);
       expect(await lockoutsIn(store)).toMatchObject([{ refusals: 10 }]);
-    });
-
-    it('is journalled as it was found', async () => {
-      const { store, refused } = await asking({ after: 1 });
-      const id = idOf(await refused());
-      expect((await store.entry('shop', id))?.claims).toEqual([
-        {
-          type: 'refusals',
-          holds: true,
-          refusals: 1,
-          lockedAtMs: START_MS,
-          lockedUntilMs: START_MS + DAY_MS,
-        },
-      ]);
     });
   });
 

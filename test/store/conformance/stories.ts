@@ -19,6 +19,7 @@ import {
   notice,
   orderClaim,
   push,
+  refusalsClaim,
   request,
   revisionOf,
   rollingHour,
@@ -156,6 +157,7 @@ function claimIn(words: Words): Claim {
   const over = {
     ...(words.has('observed') && { decides: false }),
     ...(words.has('retryable') && { retryable: true }),
+    ...(words.has('failed') && { failed: true }),
   };
   const keyed = { ...over, ...(key !== undefined && { key: keyOf(key) }) };
   switch (type) {
@@ -171,6 +173,10 @@ function claimIn(words: Words): Claim {
     }
     case 'mark':
       return markClaim({ ...keyed, exempt: words.has('exempt'), ageMs: msOf(words.after('aged') ?? '0') });
+    case 'refusals': {
+      const withinMs = msOf(words.after('within') ?? '1h');
+      return refusalsClaim(Number(words.next()), { ...keyed, withinMs });
+    }
     case 'all':
     case 'none':
       return listClaim(words.next(), `hold-${type}`, words.rest(), over);
@@ -202,14 +208,22 @@ function foundOf(text: string): object {
   for (const [name, member] of [
     ['counted', 'counted'],
     ['further', 'further'],
+    ['refusals', 'refusals'],
     ['speed-ups', 'speedUps'],
   ] as const) {
     const count = words.after(name);
     if (count !== undefined) found[member] = Number(count);
   }
-  const [marked, approved, order] = [words.after('marked'), words.after('approved'), words.after('order')];
-  if (marked !== undefined) found['markedAtMs'] = instantOf(marked);
-  if (approved !== undefined) found['approvedAtMs'] = instantOf(approved);
+  for (const [name, member] of [
+    ['marked', 'markedAtMs'],
+    ['approved', 'approvedAtMs'],
+    ['locked', 'lockedAtMs'],
+    ['until', 'lockedUntilMs'],
+  ] as const) {
+    const at = words.after(name);
+    if (at !== undefined) found[member] = instantOf(at);
+  }
+  const order = words.after('order');
   const lists = { missing: words.has('missing'), present: words.has('present'), added: words.has('added') };
   if (Object.values(lists).includes(true)) found['missing'] = lists.missing;
   if (lists.present) found['present'] = words.rest();
@@ -262,6 +276,7 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
       revision: revision === 'nothing' ? '' : revisionOf(revision),
       approves: !words.has('refuses'),
       retryable: words.has('retryable'),
+      failed: words.has('failed'),
       speedUp: words.has('speed-up'),
       ...(words.has('other-terms') && { terms: 'other terms' }),
       ...(source !== undefined && { source }),
