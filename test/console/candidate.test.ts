@@ -38,33 +38,22 @@ const plain = ({ text }: Shown): string =>
 type Files = Readonly<Record<string, string>>;
 
 /** What the form of a candidate sends: each file, and other fields. */
-async function sendFiles(
-  { ops }: TestConsole,
-  path: string,
-  files: Files,
-  fields: Readonly<Record<string, string>> = {},
-  as = ADA,
-): Promise<Shown> {
+function formOf(files: Files, fields: Readonly<Record<string, string>> = {}): URLSearchParams {
   const form = new URLSearchParams(fields);
   for (const [name, text] of Object.entries(files)) {
     form.append('name', name);
     form.append('text', text.replaceAll('\n', '\r\n'));
   }
-  const response = await fetch(`${ops}${path}`, {
-    method: 'POST',
-    body: form,
-    redirect: 'manual',
-    headers: { 'sec-fetch-site': 'same-origin', 'x-test-person': encodeURIComponent(JSON.stringify(as)) },
-  });
-  const [, notice = ''] = /countersign-notice=([^;]*)/.exec(response.headers.get('set-cookie') ?? '') ?? [];
-  return {
-    status: response.status,
-    headers: response.headers,
-    text: await response.text(),
-    to: response.headers.get('location'),
-    notice: decodeURIComponent(notice),
-  };
+  return form;
 }
+
+const sendFiles = (
+  { send }: TestConsole,
+  path: string,
+  files: Files,
+  fields: Readonly<Record<string, string>> = {},
+  as = ADA,
+): Promise<Shown> => send(path, formOf(files, fields), as);
 
 const CHECK = '/console/policies/candidate';
 const BACKTEST = '/console/policies/backtest';
@@ -262,16 +251,8 @@ describe('a candidate', () => {
       for (let at = 0; at < 20_000; at++) form.append('text', '');
       for (const action of ['add', 'check', 'other']) {
         form.set('do', action);
-        const response = await fetch(`${console.ops}${path}`, {
-          method: 'POST',
-          body: form,
-          headers: {
-            'sec-fetch-site': 'same-origin',
-            'x-test-person': encodeURIComponent(JSON.stringify(ADA)),
-          },
-        });
-        const text = await response.text();
-        expect([path, action, response.status]).toEqual([path, action, 422]);
+        const { status, text } = await console.send(path, form);
+        expect([path, action, status]).toEqual([path, action, 422]);
         expect(text).toContain('There are 20000 files. Give at most 50');
         expect(text).not.toContain('<textarea');
         expect(text.length).toBeLessThan(20_000);
@@ -289,18 +270,10 @@ describe('a candidate', () => {
   it('with two files of one name is explained', async () => {
     const { status, text } = await console.send(CHECK, { do: 'check', name: 'a.yaml', text: 'x' });
     expect([status, text.includes('policy')]).toEqual([422, true]);
-    const body = 'do=check&name=a.yaml&text=x&name=a.yaml&text=y';
-    const response = await fetch(`${console.ops}${CHECK}`, {
-      method: 'POST',
-      body,
-      headers: {
-        'content-type': 'application/x-www-form-urlencoded',
-        'sec-fetch-site': 'same-origin',
-        'x-test-person': encodeURIComponent(JSON.stringify(ADA)),
-      },
-    });
-    expect(response.status).toBe(422);
-    expect(await response.text()).toContain('Two files have the name a.yaml.');
+    const two = new URLSearchParams('do=check&name=a.yaml&text=x&name=a.yaml&text=y');
+    const refused = await console.send(CHECK, two);
+    expect(refused.status).toBe(422);
+    expect(refused.text).toContain('Two files have the name a.yaml.');
   });
 
   it('is text, whatever it says', async () => {

@@ -18,7 +18,7 @@ export interface TestConsole extends Omit<TestService, 'ops'> {
   /** A page as `ada` sees it, who may operate. */
   get(path: string, as?: Visitor): Promise<Shown>;
   /** What a form of this console sends, as `ada`. */
-  send(path: string, form: Readonly<Record<string, string>>, as?: Visitor): Promise<Shown>;
+  send(path: string, form: Readonly<Record<string, string>> | URLSearchParams, as?: Visitor): Promise<Shown>;
 }
 
 /** `undefined` has not signed in. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { type StoreName, written, writtenOfBoth } from './both.ts';
 import { type Mask, createMask } from './masked.ts';
-import { AFTERWARDS, OPS_REQUESTS, PREPARED, REQUESTS, SENT, WRONG } from './story.ts';
+import { AFTERWARDS, OPS_REQUESTS, PREPARED, READ, REQUESTS, SENT, WRONG } from './story.ts';
 import { type Serving, type World, createWorld, journalOf } from './world.ts';
 
 /*
@@ -22,7 +22,7 @@ const fileOf = (name: string): string => `expected/${name}.json`;
 
 /** What the story gives, by the name of its file. */
 type Found = Readonly<Record<(typeof FOUND)[number], unknown>>;
-const FOUND = ['answers', 'ops-answers', 'commands', 'journal', 'metrics', 'log', 'store'] as const;
+const FOUND = ['answers', 'ops-answers', 'commands', 'texts', 'journal', 'metrics', 'log', 'store'] as const;
 
 describe('on both stores', () => {
   let found: Readonly<Record<StoreName, Found>>;
@@ -32,7 +32,7 @@ describe('on both stores', () => {
   }, 600_000);
 
   /*
-   * The bytes of answers; what commands print for machines, and their exit codes; the names, types and labels of
+   * The bytes of answers; what commands print for machines and for people, and their exit codes; the names, types and labels of
    * the metrics; the events of the log and their fields; what is in the store.
    */
   test.each(FOUND)('the %s', async (name) => {
@@ -115,12 +115,19 @@ async function playIn(world: World, redis: RedisServerProcess | undefined): Prom
     opsAnswers[what] = { status: head.split('\r\n')[0], body: mask.value(parsed(body) ?? body) };
   }
   for (const line of [...AFTERWARDS, ...WRONG]) await run(line);
+  const texts: unknown[] = [];
+  for (const command of READ) {
+    const { exitCode, out, err } = await world.run(command.split(' '));
+    const lines = (text: string): readonly string[] =>
+      text === '' ? [] : mask.text(text).trimEnd().split('\n');
+    texts.push({ command, exitCode, out: lines(out), ...(err !== '' && { err: lines(err) }) });
+  }
   const metrics = metricsIn(await serving.request(serving.ops, { method: 'GET', path: '/metrics' }));
   const journal = await journalOf(world, mask);
   await serving.stop();
   const log = eventsIn(serving.log);
   const kept = redis === undefined ? schemaOf(join(world.folder, 'store.db')) : await keysOf(redis.url, mask);
-  return { answers, 'ops-answers': opsAnswers, commands, journal, metrics, log, store: kept };
+  return { answers, 'ops-answers': opsAnswers, commands, texts, journal, metrics, log, store: kept };
 }
 
 /** The JSON of an output, or of its last line. */

@@ -61,6 +61,25 @@ export const AFTERWARDS: readonly string[] = [
   'health',
 ];
 
+/** What people read: these calls are made without --json. */
+export const READ: readonly string[] = [
+  'policy show',
+  'policy history',
+  'policy validate policies',
+  'policy diff policies',
+  'policy backtest policies --show 2',
+  'list show',
+  'list show partners',
+  'prices history',
+  'orders show payment A-1 --source shop',
+  'orders show payment B-2 --source stall',
+  'decisions search --source stall',
+  'decisions search --order none',
+  'simulate payment userId=1 amount=100 symbol=USDT1742 --source shop',
+  'lockout list',
+  'clock show',
+];
+
 /** Calls that end with an error. */
 export const WRONG: readonly string[] = [
   'nonsense',

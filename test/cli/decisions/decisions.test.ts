@@ -269,21 +269,6 @@ describe('decisions search', () => {
     );
     expect(listed.parse(json()).map(({ id }) => id)).toEqual(idsOf('no callback', 'list'));
   });
-
-  it('prints a line each, with time, verdict, code, id, subject and reason', async () => {
-    const { out } = await at.run`decisions search --order A-1`;
-    const lines = out.trimEnd().split('\n');
-    expect(lines).toHaveLength(3);
-    expect(lines[0]).toMatch(
-      /^2025-03-01T10:00:00\.000Z {2}SUCCESS {2}APPROVED +shop\/\d+ {2}payment:A-1 {2}approved: /,
-    );
-    expect(lines[1]).toContain('APPROVED (repeat)');
-  });
-
-  it('says so if nothing matches', async () => {
-    const { code, out } = await at.run`decisions search --order nothing`;
-    expect({ code, out }).toEqual({ code: 0, out: 'No entry of the journal matches.\n' });
-  });
 });
 
 describe('decisions export', () => {

@@ -89,13 +89,7 @@ describe('an address of the platform without TLS', () => {
     const { err } = await here.run`platform symbols`;
     expect(err).toContain(`Warning: ${WEAK}`);
     mkdirSync(join(here.folder, 'runs'));
-    const reconciled = await here.run(
-      'reconcile',
-      '--day',
-      '2025-06-10',
-      '--directory',
-      join(here.folder, 'runs'),
-    );
+    const reconciled = await here.run`reconcile --day 2025-06-10 --directory ${join(here.folder, 'runs')}`;
     expect(reconciled.err).toContain(`Warning: ${WEAK}`);
     const service = await startTestService({ settings });
     await service.stop();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { type Column, string, tablesOf } from '../../cases.ts';
 import { type Place, place } from '../terminal.ts';
 
 const [EQ, UQ, RAW, MIXED] = [
@@ -7,7 +8,6 @@ const [EQ, UQ, RAW, MIXED] = [
   '0:ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3e',
   '0:Ca6e321c7cce9ecedf0a8ca2492ec8592494aa5fb5ce0387dff96ef6af982a3E',
 ];
-const R = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh';
 const EVM = '0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed';
 const ASSETS = `assets:
   TON: { chain: ton, decimals: 9 }
@@ -16,17 +16,23 @@ const ASSETS = `assets:
   KAS: { chain: text, spellings: one, decimals: 8 }
 `;
 const ABI = 'spend(address by)\nnote(string text)\nset(uint256 id)\nkey(bytes4 code)\n';
-/** A policy in which the list is for an argument of a call. */
-const calls = (method: string, argument: string): string =>
-  policy(
-    'p',
-    '{ symbol: ETH }',
-    `contract-calls: { abis: own.abi, calls: [{ contract: '${EVM}', method: '${method}', where: { ${argument}: { not-list: l } } }] }`,
-    'web3',
-  );
-
 const policy = (name: string, when: string, rule: string, kind = 'transfer'): string =>
   `policy: ${name}\ncallback: ${kind}\nwhen: ${when}\nrules:\n  - ${rule}\n`;
+
+/** Policies, each as `[when, rule]`, or as `[method, argument]` if the list is for an argument of a call. */
+const policiesOf: Column<readonly string[]> = (written, names) => {
+  if (!Array.isArray(written)) throw new Error('policies are a list');
+  return written.map((each: readonly [string, string], at) => {
+    const [first, second] = each.map((text) => string(text, names));
+    if (first?.startsWith('{') === true) {
+      const kind = first.includes('shop') ? 'payment' : 'transfer';
+      return policy(`p${at}`, first, second ?? '', kind);
+    }
+    const call = `{ contract: '${EVM}', method: '${first}', where: { ${second}: { not-list: l } } }`;
+    return policy(`p${at}`, '{ symbol: ETH }', `contract-calls: { abis: own.abi, calls: [${call}] }`, 'web3');
+  });
+};
+const rowsOf = tablesOf(new URL('cases/list-in-force.yaml', import.meta.url));
 
 /** A folder in which these policies are in force. */
 async function inForce(...policies: readonly string[]): Promise<Place> {
@@ -45,76 +51,24 @@ const valuesOf = async ({ run }: Place, list: string): Promise<readonly string[]
 
 const TON_ONLY = '{ source: vault, symbol: TON }';
 
-describe('list add keeps the canonical form of an address', () => {
-  it.each<[rule: string, added: string, kept: string]>([
-    ['deny-list: { of: to, list: l }', UQ, EQ],
-    ['deny-list: { of: to, list: l }', MIXED, EQ],
-    ['allow-list: { of: [symbol, to, memo], list: l }', `TON ${RAW} order 7`, `TON ${EQ} order 7`],
-    ['cooling-period: { of: [from, to], list: l, for: 1h }', `${UQ} ${RAW}`, `${EQ} ${EQ}`],
-  ])('where a rule in force looks it up: %s', async (rule, added, kept) => {
-    const made = await inForce(policy('p', TON_ONLY, rule));
-    expect((await made.run`list add l ${added} --source vault`).code).toBe(0);
-    expect(await valuesOf(made, 'l')).toEqual([kept]);
-    const again = await made.run`list add l ${kept} ${added} --source vault`;
-    expect(again.out).toContain('0 added, 1 entry now');
-  });
+describe('list add keeps the canonical form of a value', () => {
+  it.each(rowsOf('kept', policiesOf, string, string))(
+    'where a rule in force looks it up: %#, %s',
+    async (policies, added, kept) => {
+      const made = await inForce(...policies);
+      expect((await made.run`list add l ${added} --source vault`).code).toBe(0);
+      expect(await valuesOf(made, 'l')).toEqual([kept]);
+      const again = await made.run`list add l ${kept} ${added} --source vault`;
+      expect(again.out).toContain('0 added, 1 entry now');
+    },
+  );
 
   it('where --asset names its asset, although no rule is in force', async () => {
     const made = place({ policies: { 'assets.yaml': ASSETS } });
-    await made.run(
-      'list',
-      'add',
-      '--create',
-      'l',
-      `${UQ} TON 7`,
-      MIXED,
-      '--asset',
-      'TON',
-      '--source',
-      'vault',
-    );
+    await made.run`list add --create l ${`${UQ} TON 7`} ${MIXED} --asset TON --source vault`;
     expect(await valuesOf(made, 'l')).toEqual([EQ, `${EQ} TON 7`]);
   });
-
-  it.each<[rules: readonly string[], kept: string]>([
-    // The other asset is compared as text, so it needs the text itself.
-    [[policy('p', '{ symbol: [TON, KAS] }', 'deny-list: { of: to, list: l }')], UQ],
-    [[policy('p', '{ source: vault }', 'deny-list: { of: to, list: l }')], UQ],
-    [
-      [
-        policy('p', TON_ONLY, 'deny-list: { of: to, list: l }'),
-        policy('q', '{ symbol: KAS }', 'deny-list: { of: to, list: l }'),
-      ],
-      UQ,
-    ],
-    [
-      [
-        policy('p', TON_ONLY, 'deny-list: { of: to, list: l }'),
-        policy('q', '{ source: shop }', 'deny-list: { of: userId, list: l }', 'payment'),
-      ],
-      EQ,
-    ],
-  ])('but not where another asset may need its text: %#', async (policies, kept) => {
-    const made = await inForce(...policies);
-    await made.run`list add l ${UQ} --source vault`;
-    expect(await valuesOf(made, 'l')).toEqual([kept]);
-  });
 });
-
-it.each([
-  [calls('spend(address)', 'by'), EVM.replace('5aa', '5AA').toUpperCase().replace('0X', '0x'), EVM],
-  [calls('note(string)', 'text'), 'Evil Bridge 0xDEAD', 'Evil Bridge 0xdead'],
-  [calls('note(string)', 'text'), 'cafe\u0301 7', 'caf\u00e9 7'],
-  [calls('set(uint256)', 'id'), '123', '123'],
-  [calls('key(bytes4)', 'code'), '0xABCDEF01', '0xabcdef01'],
-])(
-  'list add keeps an argument of a call in the form that is looked up: %# %s',
-  async (calling, added, kept) => {
-    const made = await inForce(calling);
-    expect((await made.run`list add l ${added} --source vault`).code).toBe(0);
-    expect(await valuesOf(made, 'l')).toEqual([kept]);
-  },
-);
 
 describe('list remove takes an address off in whatever spelling it was added', () => {
   it.each([EQ, UQ, RAW, MIXED])('by %s', async (removed) => {
@@ -138,47 +92,7 @@ describe('list remove takes an address off in whatever spelling it was added', (
 });
 
 describe('list add refuses what no rule in force can match', () => {
-  it.each<[policies: readonly string[], value: string, said: string]>([
-    [
-      [policy('p', '{ symbol: ETH }', 'deny-list: { of: to, list: l }')],
-      EVM.slice(2),
-      'is not an address of ETH: it is not 0x and 40 hexadecimal digits',
-    ],
-    [
-      [policy('p', '{ symbol: ETH }', 'deny-list: { of: to, list: l }')],
-      EVM.replace('5aa', '5aA'),
-      'its checksum is wrong',
-    ],
-    [
-      [policy('p', TON_ONLY, 'deny-list: { of: to, list: l }')],
-      EQ.replace('HF', 'HG'),
-      'of TON: its checksum is wrong',
-    ],
-    [
-      [policy('p', '{ symbol: [TON, ETH] }', 'deny-list: { of: to, list: l }')],
-      R,
-      'is not an address of TON',
-    ],
-    [
-      [policy('p', '{ source: vault }', 'allow-list: { of: [to, symbol, memo], list: l }')],
-      `${R} XRP 0123`,
-      '"0123" is not a destination tag of XRP',
-    ],
-    [
-      [policy('p', '{ source: vault }', 'allow-list: { of: [to, symbol, memo], list: l }')],
-      `${R} XRP`,
-      'it has too few parts for to, symbol, memo',
-    ],
-    [
-      [policy('p', '{ source: shop }', 'deny-list: { of: userId, list: l }', 'payment')],
-      'user-7',
-      `userId can't be "user-7"`,
-    ],
-    [[calls('spend(address)', 'by')], EVM.slice(2), 'is not an address: it is not 0x and 40'],
-    [[calls('set(uint256)', 'id')], '0123', '"0123" is not valid'],
-    [[calls('set(uint256)', 'id')], '1.5', '1.5 has 1 digits after the point'],
-    [[calls('key(bytes4)', 'code')], '0xABCDEF', 'is not a value of the type bytes4'],
-  ])('%# %s', async (policies, value, said) => {
+  it.each(rowsOf('refused', policiesOf, string, string))('%# %s', async (policies, value, said) => {
     const { run } = await inForce(...policies);
     const source = value === 'user-7' ? 'shop' : 'vault';
     const { code, out, err } = await run`list add l ${value} --source ${source}`;

@@ -37,32 +37,10 @@ describe('orders expect', () => {
   it('takes a withdrawal to several addresses, and a web3 transaction', async () => {
     const { run } = place();
     const outputs = `${TO}=1,${OTHER}=0.5`;
-    const several = await run(
-      'orders',
-      'expect',
-      'transfer',
-      'r-1',
-      '--symbol',
-      'ETH',
-      '--amount',
-      '1.5',
-      '--outputs',
-      outputs,
-    );
+    const several = await run`orders expect transfer r-1 --symbol ETH --amount 1.5 --outputs ${outputs}`;
     expect(several).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(several.out).toContain(`${TO.toLowerCase()} 1; ${OTHER} 0.5`);
-    const call = [
-      '--to-address',
-      TO,
-      '--contract',
-      TO,
-      '--symbol',
-      'ETH',
-      '--amount',
-      '0',
-      '--data',
-      '0xa9059cbb',
-    ];
+    const call = `--to-address ${TO} --contract ${TO} --symbol ETH --amount 0 --data 0xa9059cbb`.split(' ');
     expect((await run`orders expect web3 w-1 ${call}`).code).toBe(0);
   });
 });

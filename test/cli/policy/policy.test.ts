@@ -33,23 +33,6 @@ async function pushed(): Promise<Place & { readonly revision: string }> {
 const changed = (max: number): string => POLICIES['payments.yaml'].replace('max: 1000 ', `max: ${max} `);
 
 describe('policy validate', () => {
-  it('tells the revision, and how many policies and rules there are', async () => {
-    const { run } = place();
-    const { code, out } = await run`policy validate`;
-    expect(code).toBe(0);
-    expect(out).toMatch(/^3 policies, 6 rules, no faults\. Revision [0-9a-f]{64}\n$/);
-  });
-
-  it('tells every fault at once with line, column and cure: 1', async () => {
-    const { run, write } = place();
-    write('policies/payments.yaml', FAULTY);
-    const { code, out, err } = await run`policy validate`;
-    expect({ code, err }).toEqual({ code: 1, err: '' });
-    expect(out).toContain('payments.yaml:4:26: rules[0].amount-limit.max: "1e4" is not valid; write');
-    expect(out).toContain('payments.yaml:5:5: rules[1].amount-limt: there is no rule');
-    expect(out).toContain('did you mean amount-limit?');
-  });
-
   it('with --json gives the faults as data', async () => {
     const { run, write } = place();
     write('policies/payments.yaml', FAULTY);
@@ -68,21 +51,6 @@ describe('policy validate', () => {
       policies: 3,
       rules: 6,
       faults: [],
-    });
-  });
-
-  it('checks the files of the tests as well', async () => {
-    const { run, write } = place();
-    write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    expect((await run`policy validate`).out).toMatch(/^3 policies, 6 rules, 1 test, no faults\./);
-    write('policies/payments.yaml', FAULTY);
-    write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
-    const { code, out, json } = await run`policy validate --json`;
-    expect(code).toBe(1);
-    expect(out).toContain('tests/payments.test.yaml:3:5');
-    expect(json()).toMatchObject({
-      valid: false,
-      faults: [{ file: 'payments.yaml' }, {}, { line: 2 }, { line: 3 }],
     });
   });
 
@@ -182,118 +150,87 @@ describe('policy validate', () => {
 });
 
 describe('policy push', () => {
-  it('says what was in force and what is now, and who did it', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    const { code, out } = await run`policy push --message ${'limit raised'} --by grace`;
-    expect(code).toBe(0);
-    expect(out).toMatch(
-      new RegExp(`\nIn force: ${revision.slice(0, 12)} → [0-9a-f]{12}, 3 policies, 6 rules\\.\n$`),
-    );
-    const history = (await run`policy history --json`).json();
+  const SAME = POLICIES['payments.yaml'];
+  const [LOOSER, STRICTER] = [changed(2000), changed(500)];
+  const UNREADABLE = LIMIT_TEST.replace('now', 'then');
+  /** A push over `first`, with these files. BEGINNING stands for that of the revision in force. */
+  async function push(options: string, payments: string, test: string) {
+    const at = await pushed();
+    at.write('policies/payments.yaml', payments);
+    if (test !== '') at.write('policies/tests/payments.test.yaml', test);
+    const beginning = at.revision.slice(0, 8).toUpperCase();
+    const words = options.split(' ').filter((word) => word !== '');
+    const run = (more: readonly string[] = []) =>
+      at.run`policy push ${words.map((word) => word.replace('BEGINNING', beginning))} ${more}`;
+    const { code, out, err } = await run();
+    const history = (await at.run`policy history --json`).json();
+    return {
+      code,
+      said: out + err,
+      history,
+      first: { revision: at.revision, message: 'first', by: 'ada' },
+      run,
+    };
+  }
+
+  it.each<[options: string, payments: string, test: string, said: string, entry: object]>([
+    [
+      '--message raised --by grace',
+      LOOSER,
+      '',
+      '    ~ amount-limit#1 max 1000 -> 2000 (looser)\n',
+      { by: 'grace' },
+    ],
+    ['--message raised', LOOSER, '', 'There are no tests.\n', { message: 'raised', by: 'ada' }],
+    ['--message x --expect BEGINNING', LOOSER, '', ', 3 policies, 6 rules.\n', { message: 'x' }],
+    ['--message x', changed(900), LIMIT_TEST, '1 test passed.', { message: 'x' }],
+    ['--message x --skip-tests', LOOSER, LIMIT_TEST, 'tests were skipped.', { message: 'x (tests skipped)' }],
+    ['--yes', LOOSER, '', '(looser)\n', { message: 'no reason given' }],
+    ['', STRICTER, '', 'max 1000 -> 500 (stricter)\n', { message: 'no reason given' }],
+  ])('%s puts the files in force: 0 %#', async (options, payments, test, text, entry) => {
+    const { code, said, history, first } = await push(options, payments, test);
+    expect([code, said]).toEqual([0, expect.stringContaining(text)]);
+    expect(said).toContain(`In force: ${first.revision.slice(0, 12)} → `);
     expect(history).toMatchObject([
-      { by: 'grace', message: 'limit raised', inForce: true },
-      { by: 'ada', message: 'first', inForce: false, revision },
+      { ...entry, inForce: true },
+      { ...first, inForce: false },
     ]);
   });
 
-  it('of what is in force already says so, and pushes nothing', async () => {
-    const { run } = await pushed();
-    const { code, out } = await run`policy push --message again`;
-    expect(code).toBe(0);
-    expect(out).toContain('is already in force');
-    expect((await run`policy history --json`).json()).toHaveLength(1);
+  const LOOSENS = '. Give the reason with --message, or push without one with --yes\n';
+  it.each<[options: string, payments: string, test: string, code: number, said: string, json: object]>([
+    ['--message again', SAME, '', 0, 'is already in force', { pushed: false }],
+    ['--message x --expect 0000000000aa', LOOSER, '', 1, 'POLICY_CONFLICT', {}],
+    ['--message x --expect none', LOOSER, '', 1, 'POLICY_CONFLICT', {}],
+    ['--dry-run --expect 0000000000aa', LOOSER, '', 1, 'POLICY_CONFLICT', {}],
+    ['--dry-run --expect none', LOOSER, '', 1, 'POLICY_CONFLICT', {}],
+    ['--dry-run --expect BEGINNING', LOOSER, '', 0, 'max 1000 -> 2000 (looser)', { pushed: false }],
+    ['--dry-run', LOOSER, '', 0, 'Nothing was pushed.', { pushed: false }],
+    ['--dry-run --message x', LOOSER, LIMIT_TEST, 1, 'a payment of 1500 is refused', { pushed: false }],
+    ['--message x', FAULTY, '', 1, 'payments.yaml:5:5', { error: { code: 'POLICY_INVALID' } }],
+    ['--message x', LOOSER, LIMIT_TEST, 1, 'FAILED  tests/payments.test.yaml:2  a', { tests: { failed: 1 } }],
+    ['--message x', changed(900), UNREADABLE, 1, 'tests/payments.test.yaml:3:5', {}],
+    ['', LOOSER, '', 2, `may loosen payments/amount-limit#1${LOOSENS}`, { error: { code: 'USAGE' } }],
+    ['', SAME.replace('[userId]', '[symbol]'), '', 2, `payments/window-limit#2${LOOSENS}`, {}],
+    ['', SAME.replace('24h', '12h'), '', 2, `payments/window-limit#2${LOOSENS}`, {}],
+  ])('%s pushes nothing: %#', async (options, payments, test, code, text, json) => {
+    const { said, history, first, run, ...ran } = await push(options, payments, test);
+    expect([ran.code, said]).toEqual([code, expect.stringContaining(text)]);
+    expect(history).toMatchObject([{ ...first, inForce: true }]);
+    expect((await run(['--json'])).json()).toMatchObject(json);
   });
 
-  it('with --expect of another revision than that in force is a conflict: 1, and nothing changes', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    for (const expected of ['0000000000aa', 'none']) {
-      const { code, err } = await run`policy push --message x --expect ${expected}`;
-      expect(code).toBe(1);
-      expect(err).toContain('POLICY_CONFLICT');
-      expect(err).toContain(revision.slice(0, 12));
-    }
-    expect((await run`policy history --json`).json()).toHaveLength(1);
-  });
-
-  it('with --expect of what is in force, or its beginning, goes through', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    const { code } = await run`policy push --message x --expect ${revision.slice(0, 8).toUpperCase()}`;
-    expect(code).toBe(0);
-    const first = place();
-    expect(await first.run`policy push --message x --expect none`).toMatchObject({
-      code: 0,
-    });
-  });
-
-  it('refuses faulty files with every fault: 1, and leaves what is in force', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', FAULTY);
-    const { code, err } = await run`policy push --message x`;
-    expect(code).toBe(1);
-    expect(err).toContain('payments.yaml:4:26');
-    expect(err).toContain('payments.yaml:5:5');
-    expect((await run`policy show --json`).json()).toMatchObject({ revision });
-  });
-
-  it('shows what it changes, and says that there are no tests', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    const { out } = await run`policy push --message ${'limit raised'}`;
-    expect(out).toContain('~ policy payments\n    ~ amount-limit#1 max 1000 -> 2000 (looser)\n');
-    expect(out).toContain('There are no tests.\n');
-    write('policies/payments.yaml', changed(500));
-    const { json } = await run`policy push --message lowered --json`;
-    expect(json()).toMatchObject({
+  it('with --json says what it changed', async () => {
+    const { run, write } = await pushed();
+    write('policies/payments.yaml', STRICTER);
+    expect((await run`policy push --json`).json()).toMatchObject({
       pushed: true,
       tests: { passed: 0 },
       diff: { same: false, policies: [{ policy: 'payments' }] },
     });
-    expect(json()).not.toMatchObject({ before: revision });
-  });
-
-  it('runs the tests, and pushes nothing if any fails: 1', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    const { code, out } = await run`policy push --message ${'limit raised'}`;
-    expect(code).toBe(1);
-    expect(out).toContain('FAILED  tests/payments.test.yaml:2  a payment of 1500 is refused');
-    expect(out).toContain('Nothing was pushed');
-    expect((await run`policy push --message x --json`).json()).toMatchObject({
-      pushed: false,
-      tests: { failed: 1 },
-    });
-    expect((await run`policy show --json`).json()).toMatchObject({ revision });
-    write('policies/payments.yaml', changed(900));
-    const passed = await run`policy push --message lowered`;
-    expect(passed).toMatchObject({ code: 0 });
-    expect(passed.out).toContain('1 test passed.');
-  });
-
-  it('refuses tests that can not be read: 1', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(900));
-    write('policies/tests/payments.test.yaml', LIMIT_TEST.replace('now', 'then'));
-    const { code, err } = await run`policy push --message x`;
-    expect(code).toBe(1);
-    expect(err).toContain('tests/payments.test.yaml:3:5');
-    expect((await run`policy show --json`).json()).toMatchObject({ revision });
-  });
-
-  it('with --skip-tests pushes what fails, and the history says so', async () => {
-    const { run, write } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    const { code, out } = await run`policy push --message urgent --skip-tests`;
-    expect(code).toBe(0);
-    expect(out).toContain('The tests were skipped.');
-    expect((await run`policy history --json`).json()).toMatchObject([
-      { message: 'urgent (tests skipped)', inForce: true },
-      { message: 'first' },
-    ]);
+    write('policies/payments.yaml', LOOSER);
+    const { json } = await run`policy push --json`;
+    expect(json()).toMatchObject({ error: { data: { loosens: ['payments/amount-limit#1'] } } });
   });
 
   it('warns of what the policies need and there is not, before it puts them in force', async () => {
@@ -315,86 +252,14 @@ describe('policy push', () => {
     expect(done.err.replace(/No service runs .*\n$/, '')).toBe(dry.err);
   });
 
-  it('with --dry-run does everything but the push', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    const { code, out } = await run`policy push --dry-run`;
-    expect(code).toBe(0);
-    expect(out).toContain('max 1000 -> 2000 (looser)');
-    expect(out).toContain('Nothing was pushed.');
-    expect((await run`policy show --json`).json()).toMatchObject({ revision });
-    write('policies/tests/payments.test.yaml', LIMIT_TEST);
-    expect(await run`policy push --message x --dry-run`).toMatchObject({ code: 1 });
-  });
-
-  it('with --dry-run and --expect of another revision is the conflict that the push would be', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    for (const expected of ['0000000000aa', 'none']) {
-      const { code, out, err } = await run`policy push --dry-run --expect ${expected}`;
-      expect({ code, out }).toEqual({ code: 1, out: '' });
-      expect(err).toContain('POLICY_CONFLICT');
-      expect(await run`policy push --message x --expect ${expected}`).toMatchObject({ err });
-    }
-    expect(await run`policy push --dry-run --expect ${revision.slice(0, 8)}`).toMatchObject({
-      code: 0,
-    });
-  });
-
-  it.each([
-    ['that loosens', changed(2000), 'payments/amount-limit#1'],
-    [
-      'that is unclear',
-      POLICIES['payments.yaml'].replace('[userId]', '[appOrderId]'),
-      'payments/window-limit#2',
-    ],
-    ['that begins a new count', POLICIES['payments.yaml'].replace('24h', '12h'), 'payments/window-limit#2'],
-  ])(
-    'without a reason, of a change %s: 2, names the change and the options, and pushes nothing',
-    async (_, text, name) => {
-      const { run, write, revision } = await pushed();
-      write('policies/payments.yaml', text);
-      const { code, out, err } = await run`policy push`;
-      expect({ code, out }).toEqual({ code: 2, out: '' });
-      expect(err).toContain('~ policy payments\n');
-      expect(err).toContain(
-        `USAGE: the push may loosen ${name}. Give the reason with --message, or push without one with --yes\n`,
-      );
-      const { json } = await run`policy push --json`;
-      expect(json()).toMatchObject({ error: { code: 'USAGE', data: { loosens: [name] } } });
-      expect((await run`policy show --json`).json()).toMatchObject({ revision });
-    },
-  );
-
   it('without a reason of the first policies: 2, since they approve what was refused', async () => {
     const { run } = place();
     const { code, err } = await run`policy push`;
     expect(code).toBe(2);
     expect(err).toContain('the push may loosen policy payments, policy transfers, policy web3. Give');
     expect((await run`policy history --json`).json()).toEqual([]);
-  });
-
-  it('with --yes goes through without a reason, and the history says so', async () => {
-    const { run, write } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    expect(await run`policy push --yes`).toMatchObject({ code: 0 });
-    expect((await run`policy history --json`).json()).toMatchObject([
-      { message: 'no reason given', inForce: true },
-      { message: 'first' },
-    ]);
-  });
-
-  it('of a change that is proven to be stricter needs no reason', async () => {
-    const { run, write } = await pushed();
-    write('policies/payments.yaml', changed(500));
-    const { code, out, err } = await run`policy push`;
-    expect(code).toBe(0);
-    expect(err).toEqual(NOBODY_NOTED);
-    expect(out).toContain('max 1000 -> 500 (stricter)\n');
-    expect((await run`policy history --json`).json()).toMatchObject([
-      { message: 'no reason given', inForce: true },
-      { message: 'first' },
-    ]);
+    expect(await run`policy push --message x --expect none`).toMatchObject({ code: 0, err: NOBODY_NOTED });
+    expect((await run`policy history --limit 1 --json`).json()).toHaveLength(1);
   });
 
   it('asks a person at a terminal before it loosens, and only then', async () => {
@@ -488,26 +353,6 @@ describe('policy show', () => {
     expect(out).toContain(
       '# FROZEN since 2025-06-15T12:00:00.000Z as f2 by grace: keys\\u{a}leaked\\u{1b}[2J\n',
     );
-  });
-});
-
-describe('policy history', () => {
-  it('is newest first, marks what is in force, and can be limited', async () => {
-    const { run, write, revision } = await pushed();
-    write('policies/payments.yaml', changed(2000));
-    await run`policy push --message second`;
-    const { code, out } = await run`policy history`;
-    expect(code).toBe(0);
-    const [newest = '', oldest = ''] = out.split('\n');
-    expect(newest).toMatch(/^\*  2  [0-9a-f]{12}  2025-06-15T12:00:00\.000Z  ada  second$/);
-    expect(oldest).toBe(`   1  ${revision.slice(0, 12)}  2025-06-15T12:00:00.000Z  ada  first`);
-    expect((await run`policy history --limit 1 --json`).json()).toHaveLength(1);
-  });
-
-  it('of nothing says how to begin', async () => {
-    const { code, out } = await place().run`policy history`;
-    expect(code).toBe(0);
-    expect(out).toContain('countersign policy push');
   });
 });
 

@@ -252,16 +252,7 @@ describe('replay to what does not answer as it should', () => {
     const [first = ''] = readFileSync(file, 'utf8').split('\n');
     const lines = Array.from({ length: 60 }, (_, n) => first.replace(/^\{"id":"\d+"/, `{"id":"${n + 1}"`));
     writeFileSync(long, `${lines.join('\n')}\n`);
-    const refused = await run(
-      'replay',
-      long,
-      '--key',
-      there.key,
-      '--to',
-      'http://127.0.0.1:1',
-      '--concurrency',
-      '1',
-    );
+    const refused = await run`replay ${long} --key ${there.key} --to http://127.0.0.1:1 --concurrency 1`;
     expect(refused.code).toBe(1);
     expect(refused.out).toMatch(/^ {2}not sent +40 +too many in a row failed$/m);
     expect(refused.out).toContain('no answer: ');
