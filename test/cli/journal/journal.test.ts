@@ -46,30 +46,10 @@ async function filled(): Promise<Filled> {
   return { ...here, archive };
 }
 
-const archived = z.object({
-  to: z.string(),
-  sources: z.array(
-    z.object({
-      source: z.string(),
-      files: z.number(),
-      entries: z.number(),
-      resumed: z.number(),
-      end: z.string(),
-    }),
-  ),
-});
-const verified = z.object({
+/** What `archive` and `verify` print for machines, as far as a test asks about it. */
+const archived = z.object({ to: z.string(), sources: z.array(z.looseObject({ end: z.string() })) });
+const verified = archived.omit({ to: true }).extend({
   ok: z.boolean(),
-  sources: z.array(
-    z.object({
-      source: z.string(),
-      files: z.number(),
-      entries: z.number(),
-      firstAt: z.string(),
-      lastAt: z.string(),
-      end: z.string(),
-    }),
-  ),
   faults: z.array(z.object({ file: z.string(), line: z.number(), because: z.string() })),
 });
 const idsOf = (out: string): readonly string[] =>

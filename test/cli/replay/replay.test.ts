@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { type Server, createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -213,14 +213,8 @@ describe('replay', () => {
     const map = join(recorded.folder, 'faulty-map.yaml');
     if (text !== undefined) writeFileSync(map, text);
     const path = text === undefined ? join(recorded.folder, 'no-map.yaml') : map;
-    const { code, err } = await placeIn(recorded.folder).run(
-      'replay',
-      file,
-      '--to',
-      'http://127.0.0.1:1',
-      '--map',
-      path,
-    );
+    const { run } = placeIn(recorded.folder);
+    const { code, err } = await run`replay ${file} --to http://127.0.0.1:1 --map ${path}`;
     expect(code).toBe(2);
     expect(err).toContain(said);
   });
@@ -237,12 +231,10 @@ describe('replay to what does not answer as it should', () => {
     );
     await once(server, 'listening');
     onTestFinished(() => void server.close());
-    const { port } = z
-      .object({ port: z.number() })
-      .parse(server.address() satisfies AddressInfo | string | null);
+    const url = urlOf(server);
     const args = ['replay', file, '--key', there.key, '--json'] as const;
     const { run } = placeIn(there.service.folder);
-    const { code, json } = await run(...args, '--to', `http://127.0.0.1:${port}`);
+    const { code, json } = await run(...args, '--to', url);
     expect(code).toBe(1);
     // A co-signer is answered in plain text, and one of the four answers to one is a yes.
     expect(report.parse(json()).failed).toBeGreaterThanOrEqual(10);
@@ -266,19 +258,9 @@ describe('replay to what does not answer as it should', () => {
     await once(server, 'listening');
     onTestFinished(() => server.closeAllConnections());
     onTestFinished(() => void server.close());
-    const { port } = z
-      .object({ port: z.number() })
-      .parse(server.address() satisfies AddressInfo | string | null);
+    const url = urlOf(server);
     const { run } = placeIn(there.service.folder);
-    const { json } = await run(
-      'replay',
-      file,
-      '--key',
-      there.key,
-      '--json',
-      '--to',
-      `http://127.0.0.1:${port}`,
-    );
+    const { json } = await run`replay ${file} --key ${there.key} --json --to ${url}`;
     const [first] = report.parse(json()).failures;
     expect(first?.because).toBe('no answer within 15000 ms');
   });
@@ -293,6 +275,8 @@ describe('replay to what does not answer as it should', () => {
     expect(out).toContain("its detail can't be read: body has a wrong form");
   });
 });
+
+const urlOf = (server: Server): string => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 const OPEN = {
   'payments.yaml': 'policy: payments\ncallback: payment\nrules:\n  - amount-limit: { max: 1000 }\n',
