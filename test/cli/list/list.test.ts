@@ -54,18 +54,7 @@ describe('list add', () => {
     const { run, write } = place();
     const file = write('more.txt', `# ours\n${TO} # cold\n\n  5 \n`);
     const upper = `0x${TO.slice(2).toUpperCase()}`;
-    await run(
-      'list',
-      'add',
-      '--create',
-      'ours',
-      ` ${upper} `,
-      'bc1qAbC',
-      '--file',
-      file,
-      '--source',
-      'vault',
-    );
+    await run`list add --create ours ${` ${upper} `} bc1qAbC --file ${file} --source vault`;
     const { json } = await run`list show ours --json`;
     expect(valuesIn(json())).toEqual({ vault: [TO, '5', 'bc1qAbC'].sort() });
   });
@@ -120,20 +109,8 @@ describe('list add --asset', () => {
     const { run, write } = place();
     write('policies/assets.yaml', assets);
     const file = write('more.txt', `${R} XRP 7 # sales\n`);
-    const added = await run(
-      'list',
-      'add',
-      '--create',
-      'p',
-      `${R} XRP 1`,
-      R,
-      '--file',
-      file,
-      '--asset',
-      'XRP',
-      '--source',
-      'vault',
-    );
+    const values = [`${R} XRP 1`, R, '--file', file];
+    const added = await run`list add --create p ${values} --asset XRP --source vault`;
     expect(added).toMatchObject({ code: 0, err: NOBODY_NOTED });
     expect(added.out).toContain('3 added');
     expect((await run`list add --create p ${CHECKED} --asset ETH --source vault`).code).toBe(0);
