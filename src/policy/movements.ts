@@ -1,6 +1,7 @@
 import type { Callback, MemberProblem, Movement, Movements, Web3Callback } from '../callback/callback.ts';
 import { AMOUNT_SCALE, type Amount, formatAmount } from '../values/amount.ts';
 import { type AssetTable, tokenAt } from './language/assets.ts';
+import { TOO_GREAT } from './language/moved-amounts.ts';
 import { type Value, valuesAt } from './calls/abi.ts';
 import { isUnlimited } from './calls/condition.ts';
 import { placesOfCalls } from './calls/inner-calls.ts';
@@ -18,9 +19,6 @@ import type { AllowedTransactions } from './calls/transaction.ts';
 
 /** No transaction of today has a tenth of it; each movement may need a claim of its own. */
 const MOVEMENTS_MAX = 1000;
-
-/** Amounts of more digits before the point are above every limit. */
-const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
 
 /** What a policy with `movements` knows of call data. */
 export interface MovementReader {

@@ -15,7 +15,7 @@ const move =
   });
 const transfer = move('transfer');
 const allows = move('approval');
-const erc20 = ({ moves = [], ...others }: Traits): Traits => ({ ...others, moves, isErc20: true });
+const erc20 = (traits: Traits): Traits => ({ ...traits, isErc20: true });
 const permitOf = (permit: string): Traits =>
   allows(`${permit}.spender`, { token: `${permit}.details.token`, amount: `${permit}.details.amount` });
 const requested: Traits = {

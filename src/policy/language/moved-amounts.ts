@@ -13,8 +13,8 @@ export interface MovedAmount {
   readonly payouts: readonly Payout[];
 }
 
-/** A sum of more digits before the point is above every limit. */
-const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
+/** An amount of more digits before the point is above every limit. */
+export const TOO_GREAT = 10n ** BigInt(36 + AMOUNT_SCALE);
 
 /**
  * The amounts that rules judge, one for each asset. In a policy with `movements`, they are the sums of the
