@@ -51,18 +51,14 @@ const folder = new URL('stories/', import.meta.url);
 
 export function describeStories(open: OpenStore): void {
   const it = testsOn(open);
-  for (const file of readdirSync(folder)) {
-    const about = file.replace('.yaml', '').replaceAll('-', ' ');
-    describe(`${about}`, () => {
-      it.for(tablesOf(new URL(file, folder))('stories', string, steps))(
-        '%s',
-        async ([, story], { under }) => {
-          const teller = tellerOf(under);
-          for (const step of story) await teller(step);
-        },
-      );
+  const subjects = readdirSync(folder).map((file) => file.replace('.yaml', ''));
+  describe.each(subjects)('%s', (subject) => {
+    const stories = tablesOf(new URL(`${subject}.yaml`, folder))('stories', string, steps);
+    it.for(stories)('%s', async ([, story], { under }) => {
+      const teller = tellerOf(under);
+      for (const step of story) await teller(step);
     });
-  }
+  });
 }
 
 const steps: Column<readonly string[]> = (written, names) => string(written, names).split(/;\s+/);
