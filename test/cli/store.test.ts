@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { eventually } from '../eventually.ts';
 import { startServiceProcess } from '../service-process.ts';
 import { type TestService, startTestService, writeServiceFolder } from '../service.ts';
-import { place, placeIn } from './terminal.ts';
+import { place, placeIn, reports } from './terminal.ts';
 
 /* The policies of the tests allow a user 10000 in 24 hours. */
 
@@ -108,7 +108,7 @@ describe('countersign store backup and restore', () => {
     await expect(startServiceProcess(folder)).rejects.toThrow(
       /exit code 2: STORE_UNSAFE: .*store\.db-wal.* is missing/,
     );
-    expect(await run`freeze x`).toMatchObject({ code: 2, err: expect.stringContaining('STORE_UNSAFE') });
+    expect(await run`freeze x`).toMatchObject(reports(2, 'STORE_UNSAFE'));
     expect(readFileSync(file)).toEqual(readFileSync(moved));
 
     renameSync(file, join(folder, 'bare.db'));
@@ -142,20 +142,17 @@ describe('countersign store backup', () => {
   it('replaces no file, makes no folder, and needs a store', async () => {
     const { folder, run, write } = place();
     const taken = write('taken.db', 'x');
-    expect(await run`store backup --to ${taken}`).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`the file ${taken} exists; name a new file`),
-    });
+    expect(await run`store backup --to ${taken}`).toMatchObject(
+      reports(2, `the file ${taken} exists; name a new file`),
+    );
     expect(readFileSync(taken, 'utf8')).toBe('x');
-    expect(await run`store backup --to ${join(folder, 'no/backup.db')}`).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`there is no folder ${join(folder, 'no')}`),
-    });
+    expect(await run`store backup --to ${join(folder, 'no/backup.db')}`).toMatchObject(
+      reports(2, `there is no folder ${join(folder, 'no')}`),
+    );
     const none = place({}, { begun: false });
-    expect(await none.run`store backup --to ${join(folder, 'new.db')}`).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('STORE_MISSING'),
-    });
+    expect(await none.run`store backup --to ${join(folder, 'new.db')}`).toMatchObject(
+      reports(2, 'STORE_MISSING'),
+    );
   });
 
   it('and restore leave a store on Redis to its own tools', async () => {
@@ -179,17 +176,13 @@ describe('countersign store restore', () => {
     expect((await run`store backup --to ${backup}`).code).toBe(0);
     const file = join(folder, 'store.db');
     const before = readFileSync(file);
-    expect(await run`store restore ${backup}`).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`${file} exists, and a restore replaces nothing`),
-    });
+    expect(await run`store restore ${backup}`).toMatchObject(
+      reports(2, `${file} exists, and a restore replaces nothing`),
+    );
     expect(readFileSync(file)).toEqual(before);
     movedAway(folder);
     write('store.db-wal', 'x');
-    expect(await run`store restore ${backup}`).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`${file}-wal exists`),
-    });
+    expect(await run`store restore ${backup}`).toMatchObject(reports(2, `${file}-wal exists`));
     expect(existsSync(file)).toBe(false);
   });
 

@@ -75,6 +75,18 @@ export const NOBODY_NOTED: unknown = expect.stringMatching(
   /^No service runs on \S+\. If one answers .*\.\n$/,
 );
 
+/** A call that ended so, and said this on standard error. */
+export const reports = (code: ExitCode, text: string): object => ({
+  code,
+  err: expect.stringContaining(text),
+});
+
+/** A call that ended so, and printed this. */
+export const prints = (code: ExitCode, text: string): object => ({
+  code,
+  out: expect.stringContaining(text),
+});
+
 export interface Place {
   /** Holds settings.yaml, policies/, keys and the store; removed when the test is over. */
   readonly folder: string;

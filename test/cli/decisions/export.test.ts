@@ -10,49 +10,12 @@ import { createSecrets } from '../../../src/settings/secrets.ts';
 import { systemClock } from '../../../src/values/clock.ts';
 import { isPriceChange } from '../../../src/journal/record.ts';
 import { readRecordFile } from '../../../src/simulation/record-file.ts';
-import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
-import type { Store } from '../../../src/store/store.ts';
 import { parseAmount } from '../../../src/values/amount.ts';
 import { eventually } from '../../eventually.ts';
 import { startRedisServer } from '../../redis-server.ts';
 import { PROGRAM } from '../../service-process.ts';
-import { type Place, place, runCall } from '../terminal.ts';
-
-const DAY_MS = 86_400_000;
-const NOW_MS = Date.UTC(2025, 5, 15, 12);
-
-interface Filled extends Place {
-  readonly store: Store;
-  /** Sets the store's clock to so many days before now. */
-  readonly at: (daysAgo: number) => void;
-  readonly refuse: (source: string, note: string) => Promise<string>;
-}
-
-/** A folder whose store has a clock of the test's own. */
-async function filled(): Promise<Filled> {
-  const here = place();
-  let nowMs = NOW_MS;
-  const path = join(here.folder, 'store.db');
-  const store = await openEmbeddedStore({ path, clock: () => nowMs });
-  onTestFinished(() => store.close());
-  return {
-    ...here,
-    store,
-    at(daysAgo) {
-      nowMs = NOW_MS - daysAgo * DAY_MS;
-    },
-    refuse: (source, note) =>
-      store.record({
-        source,
-        type: 'refused',
-        subject: '',
-        verdict: 'FAILURE',
-        code: 'MEMBER_MISSING',
-        of: '',
-        detail: JSON.stringify({ note }),
-      }),
-  };
-}
+import { place, reports, runCall } from '../terminal.ts';
+import { DAY_MS, type Filled, NOW_MS, filled } from '../filled.ts';
 
 /** Ten days ago a list and a price, then refusals at five, three and one day ago, with changes between. */
 async function history(): Promise<Filled> {
@@ -68,7 +31,7 @@ async function history(): Promise<Filled> {
   await store.changeList({ source: 'shop', list: 'blocked', add: ['666'], remove: [], ...who });
   await store.changePrices({ set: [price('97000.5')], remove: [], by: 'ada' });
   at(5);
-  await refuse('shop', 'five');
+  await refuse('shop', { note: 'five' });
   at(4);
   await store.expectOrder({
     source: 'shop',
@@ -78,11 +41,11 @@ async function history(): Promise<Filled> {
     by: 'ada',
   });
   at(3);
-  await refuse('vault', 'three');
+  await refuse('vault', { note: 'three' });
   at(2);
   await store.changePrices({ set: [], remove: ['BTC'], by: 'ada' });
   at(1);
-  await refuse('shop', 'one');
+  await refuse('shop', { note: 'one' });
   return filling;
 }
 
@@ -175,7 +138,7 @@ describe('decisions export --to', () => {
     expect((await run`decisions export --to ${file}`).out).toContain('7 lines appended');
     expect((await run`decisions export --to ${file}`).out).toContain('0 lines appended');
     at(0);
-    await refuse('vault', 'new');
+    await refuse('vault', { note: 'new' });
     await store.changePrices({
       set: [{ asset: 'ETH', price: 1n, asOfMs: NOW_MS }],
       remove: [],
@@ -230,9 +193,7 @@ describe('decisions export --to', () => {
     const { run, folder } = place();
     const file = join(folder, 'mine.txt');
     writeFileSync(file, text);
-    const { code, err } = await run`decisions export --to ${file}`;
-    expect(code).toBe(2);
-    expect(err).toContain(said);
+    expect(await run`decisions export --to ${file}`).toMatchObject(reports(2, said));
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
@@ -242,9 +203,7 @@ describe('decisions export --to', () => {
     await run`decisions export --to ${file}`;
     const text = readFileSync(file, 'utf8').replaceAll(/"atMs":\d+/g, '"atMs":7');
     writeFileSync(file, text);
-    const { code, err } = await run`decisions export --to ${file}`;
-    expect(code).toBe(2);
-    expect(err).toContain('it is of another store');
+    expect(await run`decisions export --to ${file}`).toMatchObject(reports(2, 'it is of another store'));
     expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
@@ -253,9 +212,9 @@ describe('decisions export --to', () => {
     const file = join(folder, 'record.jsonl');
     const gone = '{"id":"999999","source":"vault","atMs":1,"type":"refused"}\n';
     writeFileSync(file, gone);
-    const { code, err } = await run`decisions export --to ${file}`;
-    expect(code).toBe(0);
-    expect(err).toContain('The journal no longer has vault/999999');
+    expect(await run`decisions export --to ${file}`).toMatchObject(
+      reports(0, 'The journal no longer has vault/999999'),
+    );
     expect(told(readFileSync(file, 'utf8').slice(gone.length))).not.toContain('three');
   });
 
@@ -329,7 +288,7 @@ describe('an export that is killed', () => {
     const padding = 'x'.repeat(4000);
     for (let n = 0; n < 6000; n += 200) {
       const batch = Array.from({ length: 200 }, (_, i) =>
-        refuse((n + i) % 3 === 0 ? 'vault' : 'shop', `${n + i} ${padding}`),
+        refuse((n + i) % 3 === 0 ? 'vault' : 'shop', { note: `${n + i} ${padding}` }),
       );
       await Promise.all(batch);
     }

@@ -4,42 +4,16 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { lockDirectory } from '../../../src/archive/folder.ts';
 import { readRecordFile } from '../../../src/simulation/record-file.ts';
-import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
 import { startTestService } from '../../service.ts';
-import { type Place, place, placeIn } from '../terminal.ts';
-
-const DAY_MS = 86_400_000;
-/** Where the clock of the calls stands. */
-const NOW_MS = Date.UTC(2025, 5, 15, 12);
-
-interface Filled extends Place {
-  readonly archive: string;
-}
+import { placeIn, prints, reports } from '../terminal.ts';
+import { DAY_MS, type Filled, filled } from '../filled.ts';
 
 /** Refusals of shop at ten, eight, six, four and two days ago, and one of vault at nine days ago. */
-async function filled(): Promise<Filled> {
-  const here = place();
-  let nowMs = NOW_MS;
-  const store = await openEmbeddedStore({ path: join(here.folder, 'store.db'), clock: () => nowMs });
-  onTestFinished(() => store.close());
-  for (const [daysAgo, source] of [
-    [10, 'shop'],
-    [9, 'vault'],
-    [8, 'shop'],
-    [6, 'shop'],
-    [4, 'shop'],
-    [2, 'shop'],
-  ] as const) {
-    nowMs = NOW_MS - daysAgo * DAY_MS;
-    await store.record({
-      source,
-      type: 'refused',
-      subject: `payment:${daysAgo}`,
-      verdict: 'FAILURE',
-      code: 'MEMBER_MISSING',
-      of: '',
-      detail: JSON.stringify({ daysAgo }),
-    });
+async function withArchive(): Promise<Filled & { readonly archive: string }> {
+  const here = await filled();
+  for (const daysAgo of [10, 9, 8, 6, 4, 2]) {
+    here.at(daysAgo);
+    await here.refuse(daysAgo === 9 ? 'vault' : 'shop', { daysAgo }, `payment:${daysAgo}`);
   }
   const archive = join(here.folder, 'archive');
   mkdirSync(archive);
@@ -60,7 +34,7 @@ const idsOf = (out: string): readonly string[] =>
 
 describe('journal archive', () => {
   it('moves what is older, source by source, and prints what to note', async () => {
-    const { run, archive } = await filled();
+    const { run, archive } = await withArchive();
     const { code, json } = await run`journal archive --to ${archive} --older-than 5d --json`;
     expect(code).toBe(0);
     expect(archived.parse(json())).toEqual({
@@ -77,7 +51,7 @@ describe('journal archive', () => {
   });
 
   it('journals who moved what, and the end of the archive, once for each end', async () => {
-    const { run, archive } = await filled();
+    const { run, archive } = await withArchive();
     const options = ['--to', archive, '--older-than', '5d', '--by', 'ada'] as const;
     const moved = archived.parse((await run`journal archive ${options} --json`).json());
     expect((await run`journal archive ${options}`).code).toBe(0);
@@ -94,7 +68,7 @@ describe('journal archive', () => {
   });
 
   it('refuses a directory that is not there, and one that another archiver holds: 2', async () => {
-    const { run, archive, folder } = await filled();
+    const { run, archive, folder } = await withArchive();
     const nowhere = await run`journal archive --to ${join(folder, 'no')} --older-than 5d`;
     expect(nowhere).toMatchObject({
       code: 2,
@@ -102,7 +76,7 @@ describe('journal archive', () => {
     });
     const lock = lockDirectory(archive);
     const held = await run`journal archive --to ${archive} --older-than 5d`;
-    expect(held).toMatchObject({ code: 2, err: expect.stringContaining('another archiver is running') });
+    expect(held).toMatchObject(reports(2, 'another archiver is running'));
     lock.release();
     expect((await run`journal archive --to ${archive} --older-than 5d`).code).toBe(0);
   });
@@ -110,7 +84,7 @@ describe('journal archive', () => {
 
 describe('journal verify', () => {
   async function archivedPlace() {
-    const at = await filled();
+    const at = await withArchive();
     await at.run`journal archive --to ${at.archive} --older-than 7d`;
     await at.run`journal archive --to ${at.archive} --older-than 3d`;
     const files = readdirSync(join(at.archive, 'shop')).sort();
@@ -166,10 +140,7 @@ describe('journal verify', () => {
     rmSync(files[1] ?? '');
     expect((await run`journal verify ${archive}`).code).toBe(0);
     const shorter = await run`journal verify ${archive} --expect ${end}`;
-    expect(shorter).toMatchObject({
-      code: 1,
-      out: expect.stringContaining(`${end}: no undamaged file ends with this hash`),
-    });
+    expect(shorter).toMatchObject(prints(1, `${end}: no undamaged file ends with this hash`));
     const { sources: now } = verified.parse((await run`journal verify ${archive} --json`).json());
     const both = await run('journal', 'verify', archive, '--expect', `${now[0]?.end},${end}`, '--json');
     expect(both.code).toBe(1);
@@ -222,11 +193,8 @@ describe('journal verify', () => {
   });
 
   it('1 for a directory without an archive; 2 for none, for no directory, and for an end that can be none', async () => {
-    const { run, archive, folder } = await filled();
-    expect(await run`journal verify ${archive}`).toMatchObject({
-      code: 1,
-      out: expect.stringContaining('there are no files of an archive'),
-    });
+    const { run, archive, folder } = await withArchive();
+    expect(await run`journal verify ${archive}`).toMatchObject(prints(1, 'there are no files of an archive'));
     expect((await run`journal verify`).code).toBe(2);
     expect((await run`journal verify ${join(folder, 'no')}`).code).toBe(2);
     expect((await run`journal verify ${archive} --expect abc`).code).toBe(2);
@@ -235,7 +203,7 @@ describe('journal verify', () => {
 
 describe('journal export', () => {
   it('has what was archived, as `decisions export` had it before', async () => {
-    const { run, archive } = await filled();
+    const { run, archive } = await withArchive();
     const before = (await run`decisions export --source shop`).out.split('\n').slice(0, 3);
     await run`journal archive --to ${archive} --older-than 5d`;
     const { code, out } = await run`journal export ${archive}`;
@@ -244,7 +212,7 @@ describe('journal export', () => {
   });
 
   it('finds by subject, id, source and period', async () => {
-    const { run, archive } = await filled();
+    const { run, archive } = await withArchive();
     await run`journal archive --to ${archive} --older-than 1d`;
     const found = async (...options: string[]) =>
       idsOf((await run`journal export ${archive} ${options}`).out);
@@ -257,7 +225,7 @@ describe('journal export', () => {
   });
 
   it('fails where the archive is damaged, after what it could read', async () => {
-    const { run, archive } = await filled();
+    const { run, archive } = await withArchive();
     await run`journal archive --to ${archive} --older-than 1d`;
     const folder = join(archive, 'shop');
     const [file = ''] = readdirSync(folder);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { TO } from '../../service.ts';
-import { NOBODY_NOTED, place } from '../terminal.ts';
+import { NOBODY_NOTED, place, reports } from '../terminal.ts';
 
 const R = 'rHb9CJAWyB4rj91VRWn96DkukG4bwdtyTh';
 
@@ -143,9 +143,7 @@ describe('list add --asset', () => {
   ])('where the asset table %s: 2, with the cure', async (_, table, said) => {
     const { run, write } = place();
     if (table !== undefined) write('policies/assets.yaml', table);
-    const { code, err } = await run`list add --create p ${CHECKED} --asset ETH`;
-    expect(code).toBe(2);
-    expect(err).toContain(said);
+    expect(await run`list add --create p ${CHECKED} --asset ETH`).toMatchObject(reports(2, said));
     expect((await run`list show --json`).json()).toEqual([]);
   });
 });
@@ -182,9 +180,7 @@ describe('list remove', () => {
   it('of nothing: 2', async () => {
     const { run } = place();
     await run`list add --create blocked 7`;
-    const { code, err } = await run`list remove blocked`;
-    expect(code).toBe(2);
-    expect(err).toContain('Give values, or a --file');
+    expect(await run`list remove blocked`).toMatchObject(reports(2, 'Give values, or a --file'));
   });
 });
 

@@ -11,7 +11,7 @@ import { idOf, push, request as asked } from '../../store/requests.ts';
 import { fixtures } from '../../../packages/platform/test/fixtures.ts';
 import { APP_KEY, SECRET, keys, startPlatform } from '../../../packages/platform/test/plain-platform.ts';
 import { closedPort } from '../../ports.ts';
-import { type Place, place, runCall } from '../terminal.ts';
+import { type Place, place, reports, runCall } from '../terminal.ts';
 
 const NOW_MS = Date.UTC(2025, 5, 15, 12);
 
@@ -368,11 +368,12 @@ describe('platform pay', () => {
     await store.push(push('first', ''));
     const id = idOf(await store.settle(asked({ source: 'shop', subject: 'payment:A-1', approves: false })));
     await store.close();
-    const ran = await made.run(...PAY);
-    expect(ran.code).toBe(1);
-    expect(ran.err).toContain(
-      `This receiver answered FAILURE to the confirmation of A-1: RULE_REFUSED, entry shop/${id}. ` +
-        `\`countersign decisions explain shop/${id}\` shows why.`,
+    expect(await made.run(...PAY)).toMatchObject(
+      reports(
+        1,
+        `This receiver answered FAILURE to the confirmation of A-1: RULE_REFUSED, entry shop/${id}. ` +
+          `\`countersign decisions explain shop/${id}\` shows why.`,
+      ),
     );
   });
 
@@ -430,10 +431,7 @@ describe('platform pay', () => {
     const platform = await startPlatform({});
     const made = placeFor(platform.url);
     await made.run`orders expect payment A-1 --user 12345 --symbol USDT1742 --amount 1 --scheme md5`;
-    expect(await made.run(...PAY)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('ORDER_CONFLICT') as string,
-    });
+    expect(await made.run(...PAY)).toMatchObject(reports(1, 'ORDER_CONFLICT'));
     expect(platform.requests()).toBe(0);
   });
 });
@@ -460,14 +458,14 @@ describe('platform find-payment', () => {
   it('exits 1 if it is not there, and says that this is no proof', async () => {
     const platform = await startPlatform({ data: () => '{"count":0,"list":[]}' });
     const ran = await placeFor(platform.url).run`platform find-payment A-1`;
-    expect(ran).toMatchObject({ code: 1, err: expect.stringContaining('no proof') as string });
+    expect(ran).toMatchObject(reports(1, 'no proof'));
   });
 });
 
 describe('a wrong call: 2', () => {
   it('without platform.url', async () => {
     const ran = await placeFor(undefined).run`platform symbols`;
-    expect(ran).toMatchObject({ code: 2, err: expect.stringContaining('has no platform.url') as string });
+    expect(ran).toMatchObject(reports(2, 'has no platform.url'));
   });
 
   it('a secret is no argument, so that no process list shows it', async () => {
@@ -483,8 +481,8 @@ describe('a wrong call: 2', () => {
       secret: 'secret-of-the-api-key',
       uid: '1',
     });
-    const given = await run`platform login-token --uid 1 --secret x`;
-    expect(given.code).toBe(2);
-    expect(given.err).toContain("unknown option '--secret'");
+    expect(await run`platform login-token --uid 1 --secret x`).toMatchObject(
+      reports(2, "unknown option '--secret'"),
+    );
   });
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
 import { POLICIES } from '../../service.ts';
-import { NOBODY_NOTED, type Place, place, runCall } from '../terminal.ts';
+import { NOBODY_NOTED, type Place, place, prints, reports, runCall } from '../terminal.ts';
 
 const FAULTY = `policy: payments
 callback: payment
@@ -64,9 +64,9 @@ describe('policy validate', () => {
       'policies/lists.yaml',
       'policy: lists\ncallback: transfer\nwhen: { source: vault, symbol: ETH }\nrules:\n  - allow-list: { of: to, file: to.txt }\n',
     );
-    const unreadable = await run`policy validate`;
-    expect(unreadable.code).toBe(1);
-    expect(unreadable.out).toContain('to.txt:6:1: the line begins with a quotation mark');
+    expect(await run`policy validate`).toMatchObject(
+      prints(1, 'to.txt:6:1: the line begins with a quotation mark'),
+    );
     write('policies/to.txt', `${wrong}\n# fine\n${address}\n0x12\n`);
     const { code, json } = await run`policy validate --json`;
     expect(code).toBe(1);
@@ -293,9 +293,9 @@ describe('policy push', () => {
     const store = await openEmbeddedStore({ path: join(folder, 'store.db') });
     await store.push({ revision: 'ab'.repeat(32), document: 'torn', expected: '', by: 'x', message: 'y' });
     await store.close();
-    const without = await run`policy push`;
-    expect(without.code).toBe(2);
-    expect(without.err).toContain('may loosen the policies, since the difference is not known');
+    expect(await run`policy push`).toMatchObject(
+      reports(2, 'may loosen the policies, since the difference is not known'),
+    );
     const { code, out } = await run`policy push --message mended`;
     expect(code).toBe(0);
     expect(out).toContain('The difference is not known');
@@ -377,9 +377,9 @@ describe('policy rollback', () => {
 
   it('to what is in force: 2, and nothing is pushed', async () => {
     const { run, revision } = await pushed();
-    const { code, err } = await run`policy rollback ${revision} --message x`;
-    expect(code).toBe(2);
-    expect(err).toContain('is in force already; name an older one');
+    expect(await run`policy rollback ${revision} --message x`).toMatchObject(
+      reports(2, 'is in force already; name an older one'),
+    );
     expect((await run`policy history --json`).json()).toHaveLength(1);
   });
 });

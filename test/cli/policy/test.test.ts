@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Place, place, runCall } from '../terminal.ts';
+import { type Place, place, prints, reports, runCall } from '../terminal.ts';
 
 const pay = (id: string, amount: string, expected: string): string =>
   `      - source: shop
@@ -97,12 +97,10 @@ describe('policy test', () => {
   });
 
   it('of nothing is no pass: 1', async () => {
-    const none = await place().run`policy test`;
-    expect(none.code).toBe(1);
-    expect(none.out).toContain('There are no tests in');
-    const stray = await withTests({ 'a.test.yaml': PASSING }).run`policy test --only refund`;
-    expect(stray.code).toBe(1);
-    expect(stray.out).toContain('No test of');
+    expect(await place().run`policy test`).toMatchObject(prints(1, 'There are no tests in'));
+    expect(await withTests({ 'a.test.yaml': PASSING }).run`policy test --only refund`).toMatchObject(
+      prints(1, 'No test of'),
+    );
   });
 
   it('with --require-coverage passes only if every rule that enforces passed and refused', async () => {
@@ -122,9 +120,9 @@ describe('policy test', () => {
 
   it('refuses faulty tests and faulty policies: 1', async () => {
     const { run, write } = withTests({ 'a.test.yaml': PASSING.replace('SUCCESS', 'YES') });
-    const tests = await run`policy test`;
-    expect(tests.code).toBe(1);
-    expect(tests.err).toContain('tests/a.test.yaml:7:17: tests[0].callbacks[0].expect: "YES" is not valid');
+    expect(await run`policy test`).toMatchObject(
+      reports(1, 'tests/a.test.yaml:7:17: tests[0].callbacks[0].expect: "YES" is not valid'),
+    );
     write('policies/payments.yaml', 'policy: [');
     expect(await run`policy test`).toMatchObject({ code: 1 });
   });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { type Place, place } from '../terminal.ts';
+import { type Place, place, reports } from '../terminal.ts';
 
 /* What can't be read is tested in test/values: here, that each kind of file is read so, and what is said of it. */
 
@@ -99,7 +99,7 @@ it('list add --file of a file that is not UTF-8: 2, with line and cure', async (
   const { folder, run } = place();
   const file = join(folder, 'l.txt');
   writeFileSync(file, latin1('1\nf\u00fcr\n'));
-  const { code, err } = await run`list add --create blocked --source shop --file ${file}`;
-  expect(code).toBe(2);
-  expect(err).toContain(`${file}:2:2: the byte 0xfc is not UTF-8; save the file as UTF-8`);
+  expect(await run`list add --create blocked --source shop --file ${file}`).toMatchObject(
+    reports(2, `${file}:2:2: the byte 0xfc is not UTF-8; save the file as UTF-8`),
+  );
 });

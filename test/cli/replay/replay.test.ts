@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'v
 import { z } from 'zod';
 import { type TestService, TO, startTestService, transfer, web3 } from '../../service.ts';
 import { type Staging, type StagingOptions, startStaging } from '../../staging.ts';
-import { type Ran, placeIn } from '../terminal.ts';
+import { placeIn, prints, type Ran, reports } from '../terminal.ts';
 
 let recorded: TestService;
 let file: string;
@@ -196,9 +196,9 @@ describe('replay', () => {
     writeFileSync(join(recorded.folder, 'source.yaml'), 'source: { vault: volt }\n');
     const named = args.map((arg) => (arg.startsWith('--') ? arg : join(recorded.folder, arg)));
     const { service } = there;
-    const { code, err } = await placeIn(service.folder).run`replay ${file} --to ${service.url} ${named}`;
-    expect(code).toBe(2);
-    expect(err).toContain(said);
+    expect(await placeIn(service.folder).run`replay ${file} --to ${service.url} ${named}`).toMatchObject(
+      reports(2, said),
+    );
     expect(await service.store.journalSize('shop')).toBe(0);
   });
 
@@ -270,9 +270,9 @@ describe('replay to what does not answer as it should', () => {
     const bare = join(there.service.folder, 'bare.jsonl');
     const [first = ''] = readFileSync(file, 'utf8').split('\n');
     writeFileSync(bare, `${first.replace('"body":', '"bodi":')}\n`);
-    const { code, out } = await placeIn(there.service.folder).run`replay ${bare} --to ${there.service.url}`;
-    expect(code).toBe(1);
-    expect(out).toContain("its detail can't be read: body has a wrong form");
+    expect(await placeIn(there.service.folder).run`replay ${bare} --to ${there.service.url}`).toMatchObject(
+      prints(1, "its detail can't be read: body has a wrong form"),
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { place } from '../terminal.ts';
+import { place, reports } from '../terminal.ts';
 
 const VAULT = {
   name: 'vault',
@@ -13,7 +13,5 @@ it.each([
   [['--source', 'shop'], 'has no payment source shop. Its payment sources: none'],
 ])('a payment of no source, with %j, says what is missing', async (options, message) => {
   const { run } = place({ settings: { sources: [VAULT] } });
-  const { code, err } = await run`send payment ${options}`;
-  expect(code).toBe(2);
-  expect(err).toContain(message);
+  expect(await run`send payment ${options}`).toMatchObject(reports(2, message));
 });

@@ -12,7 +12,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SHOP_SECRET, md5Sign, signedPayment } from '../../service.ts';
-import { type Place, type Ran, place } from '../terminal.ts';
+import { type Place, type Ran, place, prints } from '../terminal.ts';
 
 const platform = generateKeyPairSync('rsa', { modulusLength: 3072 });
 const members = {
@@ -131,9 +131,9 @@ describe('signature explain names what the sender did, and accepts nothing for i
   ])('rsa-envelope: the MD5 %s', async (_, signed, said) => {
     const made = shop();
     const key = createPublicKey(readFileSync(join(made.folder, 'merchant.pem')));
-    const ran = await explain(envelope(key, signed), made);
-    expect(ran.code).toBe(1);
-    expect(ran.out).toContain(`Fix first: the signature ${said}`);
+    expect(await explain(envelope(key, signed), made)).toMatchObject(
+      prints(1, `Fix first: the signature ${said}`),
+    );
   });
 
   function envelope(key: KeyObject, signed: (plaintext: string) => string | Uint8Array): object {
