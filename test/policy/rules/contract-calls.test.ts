@@ -251,6 +251,17 @@ describe('contract-calls', () => {
     expect(verdict(5n * UNIT, 5n * UNIT + 1n)).toBe('refuse');
   });
 
+  it('reads the values of an amount in the units of the token', () => {
+    const where = '{ to: any, amount: { values: [10] } }';
+    const entry = `{ contract: '${USDT}', method: 'transfer(address,uint256)', decimals: 6, where: ${where} }`;
+    const verdict = (amount: bigint): string =>
+      judged(`contract-calls: { calls: [${entry}] }`, callbackOf(usdt(transferTo(PARTNER, amount))), {
+        when: '{ symbol: ETH }',
+      }).result.verdict;
+    expect(verdict(10n * UNIT)).toBe('pass');
+    expect(verdict(10n)).toBe('refuse');
+  });
+
   it('refuses call data above its bound, and reads data at it', () => {
     const data = (bytes: number): string => `0x${'0'.repeat(bytes * 2)}`;
     const callback = callbackOf(usdt(pay));
