@@ -12,6 +12,7 @@ import { closedPort } from '../ports.ts';
 import { type RedisTls, startRedisProcess } from '../redis-process.ts';
 import { startSentinels } from '../redis-sentinel.ts';
 import { runProcess } from './process.ts';
+import { callsOfTheStore } from './calls-of-the-store.ts';
 import { place } from './terminal.ts';
 
 const RIG_MS = 120_000;
@@ -242,51 +243,6 @@ describe('where the Sentinels are asked for a primary that they do not know', ()
   });
 });
 
-/** A call for each command that opens the store, a line each. */
-const calls: readonly string[] = `
-policy diff
-policy push --message first
-policy history
-policy rollback HASH --message back
-policy show
-policy checkout FOLDER/not-made
-list show
-list add --create blocked somebody --source shop
-list remove blocked somebody --source shop
-orders expect payment o-1 --user 1 --symbol USDT1742 --amount 1
-orders show payment o-1
-orders cancel payment o-1
-prices show
-prices history
-prices set BTC=1
-prices remove BTC
-freeze drill
-unfreeze
-limits show
-lockout list
-lockout lift LOCKOUT --message called
-console invite ada --role read
-console people
-console remove ada
-console sign-out ada
-clock show
-clock accept
-simulate payment userId=1 amount=1 symbol=USDT1742
-simulate transfer from=a to=b amount=1 symbol=ETH
-simulate web3 from=a to=b symbol=ETH
-decisions show shop/1-0
-decisions search
-decisions explain shop/1-0
-decisions export
-decisions release payment o-1 --message failed
-journal archive --to FOLDER --older-than 90d
-reconcile --day 2026-03-02 --source vault --directory FOLDER
-reconcile close 1 1 --directory FOLDER --message seen
-`
-  .trim()
-  .replace('HASH', 'a'.repeat(64))
-  .replace('LOCKOUT', 'a'.repeat(32))
-  .split('\n');
 /**
  * Those that open none, and those that say more than one fault: each has tests of its own. So have the
  * commands of the sandbox, which open none, and those of the platform, of which only `pay` opens one.
@@ -333,7 +289,7 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
         !others.has(path) &&
         !path.startsWith('sandbox') &&
         !path.startsWith('platform ') &&
-        !calls.some((call) => `${call} `.startsWith(`${path} `)),
+        !callsOfTheStore.some((call) => `${call} `.startsWith(`${path} `)),
     );
     expect(missing).toEqual([]);
   });
@@ -342,7 +298,10 @@ describe('with credentials that the primary of the Sentinels refuses', () => {
     const { folder, runWith } = place({ settings: settings() });
     const run = runWith({ env });
     const ends = await Promise.all(
-      calls.map(async (line) => ({ line, ...(await run(...line.replace('FOLDER', folder).split(' '))) })),
+      callsOfTheStore.map(async (line) => ({
+        line,
+        ...(await run(...line.replace('FOLDER', folder).split(' '))),
+      })),
     );
     for (const { line, code, out, err } of ends) {
       expect({ line, code, out, err }).toEqual({

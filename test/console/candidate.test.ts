@@ -48,12 +48,12 @@ function formOf(files: Files, fields: Readonly<Record<string, string>> = {}): UR
 }
 
 const sendFiles = (
-  { send }: TestConsole,
+  at: TestConsole,
   path: string,
   files: Files,
   fields: Readonly<Record<string, string>> = {},
   as = ADA,
-): Promise<Shown> => send(path, formOf(files, fields), as);
+): Promise<Shown> => at.send(path, formOf(files, fields), as);
 
 const CHECK = '/console/policies/candidate';
 const BACKTEST = '/console/policies/backtest';

@@ -1,18 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createReconciled } from '../../src/console/reconciled.ts';
 import { readRecords } from '../../src/reconcile/records.ts';
 import { type World, billed, openWorld } from '../reconcile/world.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 import { READER, startTestConsole } from './console.ts';
 import { writeRuns } from './runs.ts';
-
-const folder = (): string => {
-  const made = mkdtempSync(join(tmpdir(), 'countersign-reconciled-'));
-  onTestFinished(() => rmSync(made, { recursive: true }));
-  return made;
-};
 
 describe('the records that pages show', () => {
   let world: World;
@@ -33,16 +27,8 @@ describe('the records that pages show', () => {
     expect(reconciled.days(directory, 1)).toMatchObject({ days: 1, open: 2, page: 1, pages: 1 });
     expect(reconciled.run(directory, '1')).toMatchObject({ number: 1, exceptions: 2, open: 2, last: 1 });
     expect(reads).toBe(1);
-    const closed = await world.run(
-      'reconcile',
-      'close',
-      '1',
-      '1',
-      '--directory',
-      directory,
-      '--message',
-      'x',
-    );
+    const close = `reconcile close 1 1 --directory ${directory} --message x`;
+    const closed = await world.run(...close.split(' '));
     expect(closed.code).toBe(0);
     const { closed: count, open, classes } = reconciled.run(directory, '1');
     expect([count, open]).toEqual([1, 1]);
@@ -66,7 +52,7 @@ describe('the records that pages show', () => {
   });
 
   it('of a directory that is missing, of something else, or too large are refused', () => {
-    const directory = folder();
+    const directory = temporaryFolder();
     expect(() => reconciled.days(join(directory, 'none'), 1)).toThrow(/none/);
     const other = join(directory, 'other');
     mkdirSync(other);
@@ -84,7 +70,7 @@ describe('the records that pages show', () => {
 
 describe('a reconciliation of as many bytes as a page reads', () => {
   it('is read within the memory of its process, and little of it is passed on', async () => {
-    const directory = folder();
+    const directory = temporaryFolder();
     const bytes = writeRuns(directory, 60, 900);
     expect(bytes).toBeGreaterThan(31_000_000);
     expect(bytes).toBeLessThan(33_554_432);
@@ -110,7 +96,7 @@ describe('the page of the journal', () => {
   it('says which day the service could not reconcile, how often, and why', async () => {
     const console = await startTestConsole({
       settings: {
-        reconcile: { directory: folder(), firstDay: '2026-01-01', retryMs: '100' },
+        reconcile: { directory: temporaryFolder(), firstDay: '2026-01-01', retryMs: '100' },
         platform: { url: 'http://127.0.0.1:9', retries: '0' },
       },
     });

@@ -260,9 +260,9 @@ describeOnBothStores('the state that operators keep', (host) => {
     const listed = { path: '/', parts: lists, to, read: () => ({ ...list, add: ['5'], create: true }) };
     const priced = { path: '/', parts: { store: slow, clock: Date.now }, to, read: () => ({ prices }) };
     const forms = [formOf(changeList, listed), formOf(setPrices, priced)] as const;
-    const noticeOf = async ({ submit }: Form, version: string): Promise<string> => {
+    const noticeOf = async (of: Form, version: string): Promise<string> => {
       const form = new URLSearchParams({ version, do: 'change' });
-      const done = await submit({ person: ADA, parameters: {}, query: new URLSearchParams(), form });
+      const done = await of.submit({ person: ADA, parameters: {}, query: new URLSearchParams(), form });
       return 'notice' in done ? (done.notice ?? '') : '';
     };
     for (const form of forms) expect(await noticeOf(form, '0')).toMatch(/ersion 1\)?\.$/);

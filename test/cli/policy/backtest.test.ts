@@ -1,8 +1,7 @@
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openEmbeddedStore } from '../../../src/store/embedded/open.ts';
+import { temporaryFolder } from '../../temporary-folder.ts';
 import { POLICIES, type TestService, startTestService } from '../../service.ts';
 import { type Place, place, placeIn } from '../terminal.ts';
 
@@ -24,7 +23,7 @@ async function serve(
   let nowMs = START_MS;
   const service = await startTestService({
     policies,
-    folder: folder ?? mkdtempSync(join(tmpdir(), 'countersign-backtest-')),
+    folder: folder ?? temporaryFolder(),
     clock: () => nowMs,
   });
   onTestFinished(() => service.stop());
