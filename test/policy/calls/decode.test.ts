@@ -122,24 +122,34 @@ describe('hostile data is refused', () => {
     expect(decoded).toMatchObject({ ok: false, because });
   });
 
-  // viem needs 80 to 260 ms for the first.
-  it.each<[string, string, string]>([
-    ['to long bytes', 'bytes[][] a', offsets(200, 40) + word(25_000) + '11'.repeat(25_000)],
-    ['to one list', 'uint256[][] a', words(0x20, 1000) + word(0x20).repeat(1020)],
-    ['that lead back', `uint256${'[]'.repeat(16)} a`, words(0x20, 1).repeat(16) + word(0x20).repeat(980)],
-    ['to fixed lists', 'bytes[1024][64][] a', words(0x20, 1) + word(0x20).repeat(1000)],
-  ])('in the time that honest data takes, if it shares offsets %s', (_, shape, hex) => {
-    const honest = words(0x20, 1000) + word(1).repeat(1000);
-    const msOf = (each: string, data: string): number => {
-      const inputs = inputsOf(each);
-      const begin = process.cpuUsage();
-      for (let time = 0; time < 10; time++) decode(inputs, data);
-      return process.cpuUsage(begin).user / 1000 / 10;
-    };
-    expect(decode(inputsOf('uint256[] a'), honest).ok).toBe(true);
-    expect(decode(inputsOf(shape), hex).ok).toBe(false);
-    msOf('uint256[] a', honest);
-    expect(msOf(shape, hex)).toBeLessThan(5 * msOf('uint256[] a', honest) + 2);
+  // Whoever follows such offsets reads the same bytes again and again.
+  it.each<[string, string, string, string]>([
+    [
+      'to long bytes',
+      'bytes[][] a',
+      offsets(200, 40) + word(25_000) + '11'.repeat(25_000),
+      'the data ends within a.1.1',
+    ],
+    [
+      'to one list',
+      'uint256[][] a',
+      words(0x20, 1000) + word(0x20).repeat(1020),
+      'the offset of a.1 is 32 and must be 32000',
+    ],
+    [
+      'that lead back',
+      `uint256${'[]'.repeat(16)} a`,
+      words(0x20, 1).repeat(16) + word(0x20).repeat(980),
+      '31328 bytes follow the last argument',
+    ],
+    [
+      'to fixed lists',
+      'bytes[1024][64][] a',
+      words(0x20, 1) + word(0x20).repeat(1000),
+      'the offset of a.1.1 is 32 and must be 2048',
+    ],
+  ])('where it first shares an offset: %s', (_, shape, hex, because) => {
+    expect(decode(inputsOf(shape), hex)).toMatchObject({ ok: false, because });
   });
 });
 
