@@ -80,7 +80,7 @@ function readConditions(written: Json, reading: Reading): readonly Condition[] {
     const value = written[name];
     if (value === undefined) continue;
     const member = memberNamed(kind, name);
-    const form = FORMS[name];
+    const form = Object.hasOwn(FORMS, name) ? FORMS[name] : undefined;
     if (member === undefined && form?.kinds.includes(kind) !== true) {
       const known = [...memberNames(kind), ...formNames(kind)];
       wrongName(name, `a ${kind} callback has no member ${formatInput(name)}`, fixFor(name, known));

@@ -234,6 +234,8 @@ describe('a fault in a condition', () => {
     ['{ not: x }', '"x" is not valid'],
     ['{ not: { not: { not: { not: { not: { userId: 1 } } } } } }', 'more than 4 `not` in one another'],
     ['{ not: { usrId: 1 } }', 'no member "usrId"'],
+    ['{ constructor: 1 }', 'no member "constructor"'],
+    ['{ toString: 1 }', 'no member "toString"'],
     ['{ userId: { file: gone.txt } }', 'there is no file gone.txt'],
     ['{ userId: { file: bad.txt } }', `userId can't be "x"`],
     ['{ scheme: RSA! }', 'write a scheme, like md5'],
