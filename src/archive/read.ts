@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import { createGunzip } from 'node:zlib';
 import type { z } from 'zod';
 import { messageOf } from '../errors.ts';
-import { entryShape } from '../journal/exported.ts';
+import { entryJson, entryShape } from '../journal/exported.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { type LineFault, completeText, linesInChunks } from '../values/lines.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
@@ -14,6 +14,7 @@ import {
   extendExtent,
   footer,
   footerShape,
+  header,
   headerShape,
   isBefore,
   unchainLine,
@@ -105,8 +106,8 @@ function createChain(source: string, file: ArchiveFile): Chain {
   const fault: Chain['fault'] = (because, after = 0) =>
     archiveFault({ file: file.path, line: line + after, because });
 
-  /** Reads a line of one kind. Returns what it says, without its links. */
-  function readLine<T>(shape: z.ZodType<T>, text: string): T {
+  /** Reads a line of one kind, whose text is exactly what the archiver writes. Returns it without its links. */
+  function readLine<T>(shape: z.ZodType<T>, text: string, membersOf: (read: T) => object): T {
     const chained = unchainLine(text);
     if (chained === undefined) throw fault('it is not a line of an archive');
     if (!chained.isIntact) throw fault('its hash is not the hash of its content');
@@ -115,22 +116,28 @@ function createChain(source: string, file: ArchiveFile): Chain {
     }
     const json = jsonOrText(chained.text);
     const parsed = shape.safeParse(json);
-    if (!parsed.success)
-      throw fault(`it is not a line of an archive (${formatSchemaError(parsed.error, json, 'all of it')})`);
+    if (!parsed.success) {
+      const because = formatSchemaError(parsed.error, json, 'all of it');
+      throw fault(
+        `its hash is right, but this version can't read it (${because}); use the version that wrote it`,
+      );
+    }
+    if (JSON.stringify(membersOf(parsed.data)) !== chained.text)
+      throw fault('no archiver writes it like this');
     started ??= { previous: chained.previous };
     chainHash = chained.hash;
     return parsed.data;
   }
 
   function readHeader(text: string): undefined {
-    const found = readLine(headerShape, text);
+    const found = readLine(headerShape, text, (read) => header(read.source, read.file));
     if (found.source !== source || found.file !== file.number) {
       throw fault(`it begins file ${found.file} of ${found.source}, not file ${file.number} of ${source}`);
     }
   }
 
   function readFooter(text: string): undefined {
-    const found = readLine(footerShape, text);
+    const found = readLine(footerShape, text, footer);
     if (extent === undefined || JSON.stringify(footer(extent)) !== JSON.stringify(footer(found))) {
       throw fault('the footer describes other entries than the file has');
     }
@@ -138,7 +145,7 @@ function createChain(source: string, file: ArchiveFile): Chain {
   }
 
   function readEntry(text: string): JournalEntry {
-    const entry = readLine(entryShape, text);
+    const entry = readLine(entryShape, text, entryJson);
     if (entry.source !== source) throw fault(`it is an entry of ${entry.source}, not of ${source}`);
     if (extent !== undefined && !isBefore(extent.lastId, entry.id)) {
       throw fault(`the entry ${entry.id} does not come after ${extent.lastId}`);

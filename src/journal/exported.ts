@@ -11,7 +11,7 @@ import { type RecordItem, isPriceChange } from './record.ts';
 /*
  * The journal as JSON: a line for each entry. Exports (`decisions export`, `journal export`) also have changes
  * of the prices, and an end line that says up to when the export is complete. In archives, the detail is the
- * text of the store, and each line has the hash of the line before: see src/archive/line.ts.
+ * explained text, and each line has the hash of the line before: see src/archive/line.ts.
  */
 
 // ---- writing ----

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   cpSync,
   mkdirSync,
@@ -268,6 +269,27 @@ describe('journal verify', () => {
     const verified = await verifyArchive([last]);
     expect(verified.faults).toEqual([]);
     expect(verified.sources[0]?.ends).not.toContain(ends[0]);
+  });
+
+  it.each<[string, (text: string) => string]>([
+    ['has one more member', (text) => text.replace(',"previous"', ',"note":"hidden","previous"')],
+    ['has a member twice', (text) => text.replace('"verdict":', '"verdict":"FAILURE","verdict":')],
+    [
+      'has its members in another order',
+      (text) => text.replace(/^\{("id":"[^"]*"),("source":"[^"]*")/, '{$2,$1'),
+    ],
+    ['has a blank', (text) => text.replace('"atMs":', '"atMs": ')],
+    ['has the detail as JSON', (text) => text.replace(/"detail":"(?:[^"\\]|\\.)*"/, '"detail":{}')],
+  ])('refuses a line that %s, although its hash is right', async (_, edit) => {
+    const directory = copy();
+    const last = filesOf(directory)[2] ?? '';
+    const lines = linesOf(last);
+    const written = (lines[2] ?? '').replace(/,"hash":"[0-9a-f]*"\}$/, '}');
+    const text = edit(written);
+    expect(text).not.toBe(written);
+    const hash = createHash('sha256').update(text).digest('hex');
+    const file = rewrite(last, lines.with(2, `${text.slice(0, -1)},"hash":"${hash}"}`));
+    expect((await verifyArchive([directory])).faults[0]).toMatchObject({ file, line: 3 });
   });
 
   it.each([0, 1])('finds that file %d is missing', async (index) => {
