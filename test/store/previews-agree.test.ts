@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type OpenInspected, openInspectedEmbedded, redisForInspection } from './inspected-stores.ts';
 import { comparePreviews, notSeen } from './previews.ts';
 
-/* The first states of what previews-agree.long.test.ts does by the hundred thousand. */
+/* The first states of what the previews-agree-*.long tests do by the hundred thousand. */
 
 const STATES = 3000;
 

@@ -1,0 +1,7 @@
+import { describe } from 'vitest';
+import { openInspectedEmbedded } from './inspected-stores.ts';
+import { testManyPreviews } from './many-previews.ts';
+
+describe('in a hundred thousand random states, a preview is what a settle then does, and writes nothing', () => {
+  testManyPreviews('embedded', openInspectedEmbedded);
+});
