@@ -20,7 +20,7 @@ import {
   web3,
 } from '../service.ts';
 import { describeStore } from '../store/conformance.ts';
-import { type OpenStore, createTestClock } from '../store/conformance/store-under-test.ts';
+import { type OpenStore, createTestClock, underTest } from '../store/conformance/store-under-test.ts';
 import { START_MS } from '../store/requests.ts';
 import { ROOT } from './documents.ts';
 import { type Admin, adminOf, clientOf, denied, grant } from './redis-users.ts';
@@ -78,33 +78,21 @@ const BY_SERVICE = [
 ] as const;
 
 /** A store of which the service's user does what the service does, and the operator's user the rest. */
-const divided: OpenStore = async () => {
+const divided: OpenStore = () => {
   const clock = createTestClock(START_MS);
-  const opened: RedisStore[] = [];
-  const openAs = async ([username, password]: readonly [string, string]): Promise<RedisStore> => {
+  const openAs = ([username, password]: readonly [string, string]): Promise<RedisStore> => {
     const client = { host: '127.0.0.1', port: redis.port, username, password };
-    const store = await openRedisStore({ client, clock: () => clock.nowMs, commandTimeoutMs: 5000 });
-    opened.push(store);
-    return store;
+    return openRedisStore({ client, clock: () => clock.nowMs, commandTimeoutMs: 5000 });
   };
-  const another = async (): Promise<Store> => {
+  return underTest(clock, async () => {
     const [service, operator] = [await openAs(SERVICE), await openAs(OPERATOR)];
     const ofService = BY_SERVICE.map((verb) => [verb, service[verb]] as const);
-    return { ...operator, ...(Object.fromEntries(ofService) as Pick<Store, (typeof BY_SERVICE)[number]>) };
-  };
-  const close = async (): Promise<void> => {
-    await Promise.all(opened.splice(0).map((store) => store.close()));
-  };
-  return {
-    store: await another(),
-    clock,
-    another,
-    close,
-    async reopen() {
-      await close();
-      return another();
-    },
-  };
+    const close = async (): Promise<void> => {
+      await Promise.all([service.close(), operator.close()]);
+    };
+    const verbs = Object.fromEntries(ofService) as Pick<Store, (typeof BY_SERVICE)[number]>;
+    return { ...operator, ...verbs, close };
+  });
 };
 
 describe('with the rights of docs/redis.md divided among two users,', () => {

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { describe } from 'vitest';
 import type { LockWait } from '../../src/store/embedded/lock.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
-import type { Store } from '../../src/store/store.ts';
 import { describeStore } from './conformance.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
 import { describeLists } from './conformance/lists.ts';
 import { describeReleases } from './conformance/releases.ts';
 import { describeReopening } from './conformance/reopening.ts';
-import { type StoreUnderTest, createTestClock } from './conformance/store-under-test.ts';
+import { type StoreUnderTest, createTestClock, underTest } from './conformance/store-under-test.ts';
 import { START_MS } from './requests.ts';
 
 /**
@@ -19,32 +18,15 @@ import { START_MS } from './requests.ts';
  */
 const lockWait: LockWait = { waitMs: 30_000, hasPriority: false };
 
-const openIn = (threadAfterWrites: number) => async (): Promise<StoreUnderTest> => {
+const openIn = (threadAfterWrites: number) => (): Promise<StoreUnderTest> => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
   const path = join(folder, 'data', 'store.db');
   const clock = createTestClock(START_MS);
-  const handles: Store[] = [];
-  const another = async (): Promise<Store> => {
-    const store = await openEmbeddedStore({ path, clock: () => clock.nowMs, threadAfterWrites, lockWait });
-    handles.push(store);
-    return store;
-  };
-  const closeAll = async (): Promise<void> => {
-    await Promise.all(handles.splice(0).map((store) => store.close()));
-  };
-  return {
-    store: await another(),
+  return underTest(
     clock,
-    another,
-    async reopen() {
-      await closeAll();
-      return another();
-    },
-    async close() {
-      await closeAll();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+    () => openEmbeddedStore({ path, clock: () => clock.nowMs, threadAfterWrites, lockWait }),
+    () => rmSync(folder, { recursive: true, force: true }),
+  );
 };
 
 describeStore('embedded', openIn(32));

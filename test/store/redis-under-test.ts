@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 import type { RedisServer } from '../../src/store/redis/connection.ts';
 import { type RedisStore, type RedisStoreOptions, openRedisStore } from '../../src/store/redis/open.ts';
 import { type RedisServerOptions, type RedisServerProcess, startRedisServer } from '../redis-server.ts';
-import { type OpenStore, createTestClock } from './conformance/store-under-test.ts';
+import { type OpenStore, createTestClock, underTest } from './conformance/store-under-test.ts';
 import { START_MS, push } from './requests.ts';
 
 /** A Redis of the test's own, gone when the test is over. */
@@ -65,33 +65,17 @@ export async function untilAnswered<T>(ask: () => Promise<T>, withinMs = 60_000)
 
 /** Opens stores for the conformance suite, each with a prefix of its own. */
 export function openOn(server: () => RedisServer): OpenStore {
-  return async (groups) => {
+  return (groups) => {
     const clock = createTestClock(START_MS);
     const prefix = freshPrefix();
-    const stores: RedisStore[] = [];
-    const another = async (): Promise<RedisStore> => {
-      const store = await openRedisStore({
+    return underTest(clock, () =>
+      openRedisStore({
         ...server(),
         prefix,
         clock: () => clock.nowMs,
         ...(groups && { groups }),
         ...UNHURRIED,
-      });
-      stores.push(store);
-      return store;
-    };
-    const close = async (): Promise<void> => {
-      await Promise.all(stores.splice(0).map((store) => store.close()));
-    };
-    return {
-      store: await another(),
-      clock,
-      another,
-      close,
-      async reopen() {
-        await close();
-        return another();
-      },
-    };
+      }),
+    );
   };
 }

@@ -34,6 +34,39 @@ export function createTestClock(nowMs: number): TestClock {
   return clock;
 }
 
+/**
+ * What belongs to a store. `open` opens one more handle on the same data and clock; `clear` removes the data after
+ * the last one is closed.
+ */
+export async function underTest(
+  clock: TestClock,
+  open: () => Promise<Store>,
+  clear: () => void = () => undefined,
+): Promise<StoreUnderTest> {
+  const handles: Store[] = [];
+  const another = async (): Promise<Store> => {
+    const store = await open();
+    handles.push(store);
+    return store;
+  };
+  const closeAll = async (): Promise<void> => {
+    await Promise.all(handles.splice(0).map((store) => store.close()));
+  };
+  return {
+    store: await another(),
+    clock,
+    another,
+    async reopen() {
+      await closeAll();
+      return another();
+    },
+    async close() {
+      await closeAll();
+      clear();
+    },
+  };
+}
+
 /** An empty store, closed when the test is over. Each settle is previewed before. */
 export async function opened(open: OpenStore): Promise<StoreUnderTest> {
   const under = await open();
