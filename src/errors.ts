@@ -6,7 +6,7 @@
 interface ErrorRow {
   /** 1: the answer is no. 2: the call was wrong, or could not be carried out. */
   readonly exit: 1 | 2;
-  /** Of an answer of the API. Absent for what no call of the API says. */
+  /** Of an answer of the API; 500 if it is absent. */
   readonly status?: number;
   readonly meaning: string;
 }
@@ -55,7 +55,7 @@ export const ERRORS = {
   POLICY_INVALID: { exit: 1, meaning: 'The policies, or their tests, have faults. All are listed.' },
   POLICY_CONFLICT: { exit: 1, meaning: 'Another revision is in force than the push was compared with.' },
   REVISION_UNKNOWN: { exit: 2, meaning: 'No revision, or more than one, has the name.' },
-  LIST_INVALID: { exit: 2, meaning: 'A file of a list has faults.' },
+  LIST_INVALID: { exit: 2, meaning: 'A value or a file of a list has faults.' },
   BILL_INVALID: { exit: 2, meaning: "The platform's bill is not whole, or is of another day." },
   SIGN_IN_REFUSED: { exit: 2, meaning: 'A sign-in to the console was refused.' },
   PLATFORM_PARAMETER: { exit: 2, meaning: 'A parameter of the operation has a fault. Nothing was sent.' },

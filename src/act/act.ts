@@ -17,17 +17,20 @@ export interface Act<P, I extends z.ZodObject, R> {
   /** Who may do it in the console. The command line and the token of the API may do everything. */
   readonly role: Role;
   readonly input: I;
-  /** False if the store keeps no author of it. Its command then has no `--by`. */
-  readonly keepsAuthor?: boolean;
+  /** False if the store records no author of it. Its command then has no `--by`. */
+  readonly recordsAuthor?: boolean;
   readonly perform: (parts: P, input: z.output<I>, by: string) => Promise<R>;
   /** What the command prints. */
   readonly text: (result: R) => string;
-  /** What a page says afterwards, in a sentence or two. */
-  readonly notice: (result: R) => string;
+  /** What a page says afterwards, in a sentence or two, if that is not `text`. */
+  readonly notice?: (result: R) => string;
   readonly json: (result: R) => object;
   /** False if it found nothing to do. The command then exits with 1. */
   readonly isDone?: (result: R) => boolean;
-  /** The change that running services apply. A command waits until they have. Absent if they follow nothing. */
+  /**
+   * The change that running services apply; without a sequence, the latest one. The command waits until they have
+   * applied it. Absent if services apply nothing.
+   */
   readonly followed?: (result: R) => { readonly sequence?: number };
   /** The version of what it changes, for people who look at a change before it is made. */
   readonly version?: VersionOf<P, z.output<I>, R>;

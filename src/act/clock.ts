@@ -30,8 +30,6 @@ export const acceptClock: Act<
       ? `There is nothing to accept.\n${clockText(before)}`
       : `Accepted. The clock no longer stops approvals. The store's time is ${isoTime(after.nowMs)}, ` +
         `${formatSpan(after.nowMs - before.nowMs)} later than before.`,
-  notice: ({ after }) =>
-    after === undefined ? 'There is nothing to accept.' : 'Accepted. The clock no longer stops approvals.',
   json: ({ before, after = before }) => clockJson(after),
   isDone: ({ before, after = before }) => after.state === 'right',
 };

@@ -9,7 +9,7 @@ import type { Act } from './act.ts';
 
 interface Parts {
   readonly store: Pick<Store, 'changeList' | 'lists'>;
-  /** The policies in force; undefined if there are none, or this version can't compile them. */
+  /** The policies in force. Undefined if no policies are in force, or if this version can't compile them. */
   readonly release: Release | undefined;
   /** Shows how far a long change is. The empty text clears it. */
   readonly progress?: (line: string) => void;
@@ -35,12 +35,15 @@ interface Result extends Pick<Input, 'source' | 'list'> {
   readonly removed: number;
   readonly entries: number;
   readonly version: number;
-  /** What was asked for: neither for a list that was only made. */
-  readonly did: readonly (typeof CHANGES)[number][];
+  /** Whether values were to be added, removed, or both; neither for a list that was only made. */
+  readonly asked: readonly (typeof CHANGES)[number][];
 }
 
-/** Values that one step changes. Decisions of the source wait during a step. */
-const STEP_VALUES = 10_000;
+/**
+ * Values that one step changes, and the most that a page changes: each step is a version. Decisions of the source wait
+ * during a step.
+ */
+export const STEP_VALUES = 10_000;
 
 /**
  * Changes the list of a source, in atomic steps of bounded size. After a failure, the same change does the rest.
@@ -73,8 +76,8 @@ export const changeList: Act<Parts, typeof input, Result> = {
       if (done === all) {
         progress?.('');
         const { entries, version } = changed.summary;
-        const did = CHANGES.filter((what) => (what === 'removed' ? remove : add).length > 0);
-        return { source, list, added, removed, entries, version, did };
+        const asked = CHANGES.filter((what) => (what === 'removed' ? remove : add).length > 0);
+        return { source, list, added, removed, entries, version, asked };
       }
       progress?.(`${source}/${list}: ${done} of ${all}`);
     }
@@ -98,8 +101,8 @@ export const changeList: Act<Parts, typeof input, Result> = {
 };
 
 /** `2 added, 5 entries now (version 3)`. */
-function changeText({ did, entries, version, ...counts }: Omit<Result, 'source' | 'list'>): string {
-  const done = (did.length === 0 ? ['added' as const] : did)
+function changeText({ asked, entries, version, ...counts }: Omit<Result, 'source' | 'list'>): string {
+  const done = (asked.length === 0 ? ['added' as const] : asked)
     .map((what) => `${counts[what]} ${what}`)
     .join(', ');
   return `${done}, ${counted(entries, 'entry', 'entries')} now (version ${version})`;

@@ -13,7 +13,6 @@ interface InForce {
 const changed = {
   role: 'operate',
   text: inForceText,
-  notice: inForceText,
   json: ({ before, control: { revision, sequence } }: InForce) => ({ before, revision, sequence }),
   followed: ({ control }: InForce) => control,
 } as const;

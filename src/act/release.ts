@@ -41,7 +41,6 @@ export const releaseApproval = {
     return { source, kind, id, ...(await release(store, sources, { ...request, by })) };
   },
   text: releaseText,
-  notice: doneText,
   json: (result) => releaseResultJson(result, result),
 } satisfies Act<Parts, typeof input, Result>;
 

@@ -32,7 +32,7 @@ export function actCommand<I extends z.ZodObject, R>(
     example,
     define(command) {
       define(command);
-      if (act.keepsAuthor !== false) byOption(command);
+      if (act.recordsAuthor !== false) byOption(command);
     },
     async run(session, call) {
       // What is wrong with a call is said even if the store can't be reached.

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { type Act, type Role, overtaken, perform } from '../act/act.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, type ErrorCode } from '../errors.ts';
 import type { Html } from './html.ts';
 
 /** Somebody who has signed in. */
@@ -82,19 +82,19 @@ export interface Pages {
 const NOT_TYPED = /^(?:STORE_|BUSY$|NOT_FOUND$)/;
 
 /**
- * Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. `mended` is a code
- * that can be mended here, and not elsewhere.
+ * Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. `also` is a code
+ * that the person can mend on this page, although that is not so on others.
  */
 export async function orAgain<T>(
   submit: () => Promise<T>,
   again: (fault: string) => View | Promise<View>,
-  mended?: string,
+  also?: ErrorCode,
 ): Promise<T | View> {
   try {
     return await submit();
   } catch (thrown) {
     if (!(thrown instanceof CountersignError)) throw thrown;
-    if (NOT_TYPED.test(thrown.code) && thrown.code !== mended) throw thrown;
+    if (NOT_TYPED.test(thrown.code) && thrown.code !== also) throw thrown;
     return { ...(await again(`${thrown.message}.`)), status: 422 };
   }
 }
@@ -113,25 +113,28 @@ interface FormOf<P, I extends z.ZodObject, R> {
 }
 
 /** The value of the button `do` that performs an act after its preview. */
-export const DO = 'change';
+export const CONFIRM = 'change';
 
-/** The form of an act. With a preview, only the button {@link DO} performs it, on the version that was shown. */
+/** What a form without a readable version has seen. No version is below zero, so the act is refused. */
+const NO_VERSION = -1;
+
+/** The form of an act. With a preview, only the button {@link CONFIRM} performs it, on the version that was shown. */
 export function formOf<P, I extends z.ZodObject, R>(
   act: Act<P, I, R>,
   { path, parts, read, to, preview, again }: FormOf<P, I, R>,
 ): Form {
   async function done(request: FormRequest): Promise<Redirect> {
     const version = request.form.get('version') ?? '';
-    const seen = act.version && (/^\d{1,15}$/.test(version) ? Number(version) : -1);
+    const seen = act.version && (/^\d{1,15}$/.test(version) ? Number(version) : NO_VERSION);
     const result = await perform(act, parts, await read(request), { by: authorOf(request.person), seen });
     const late = seen === undefined ? '' : await overtaken(act, parts, result, seen);
-    return { to: to(request, result), notice: `${act.notice(result)}${late}` };
+    return { to: to(request, result), notice: `${(act.notice ?? act.text)(result)}${late}` };
   }
   return {
     path,
     role: act.role,
     async submit(request) {
-      const isPreview = preview !== undefined && request.form.get('do') !== DO;
+      const isPreview = preview !== undefined && request.form.get('do') !== CONFIRM;
       const submit = (): Promise<Redirect | View> => (isPreview ? preview(request) : done(request));
       if (again === undefined) return submit();
       return orAgain(submit, (fault) => again(request, fault), isPreview ? undefined : 'NOT_FOUND');

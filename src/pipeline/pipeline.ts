@@ -27,7 +27,7 @@ export interface Pipeline {
 }
 
 export interface PipelineParts extends DecideParts {
-  /** The current keys of the sources. */
+  /** The current keys of the sources. Another object means that keys were replaced. */
   readonly authenticator: () => Authenticator;
   /** Why nothing may be approved yet, for example because the safety of the store was not checked yet. */
   readonly notReady: () => Failure | undefined;

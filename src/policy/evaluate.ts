@@ -46,7 +46,7 @@ interface Judged {
   /** The enforcing results that refuse. */
   readonly refusals: readonly Refusal[];
   /** What the store must find. */
-  readonly requires: readonly Required[];
+  readonly requires: readonly OpenRequirement[];
   /** How long it fails, or how its choices may fail. `failed`: something in it has failed, even if it holds. */
   readonly standing: Standing;
   /** What the evaluation depended on. */
@@ -57,8 +57,8 @@ interface Refusal extends Standing {
   readonly result: number;
 }
 
-/** The claims of a rule, or a choice, before the claims are numbered. */
-type Required = ClaimsOfRule | OpenChoice;
+/** A requirement before the claims are numbered: the claims of a rule, or a choice. */
+type OpenRequirement = ClaimsOfRule | OpenChoice;
 
 interface ClaimsOfRule extends Pick<Claim, 'result' | 'decides'> {
   readonly claims: readonly ClaimRequest[];
@@ -67,7 +67,7 @@ interface ClaimsOfRule extends Pick<Claim, 'result' | 'decides'> {
 
 interface OpenChoice extends Omit<Choice, 'alternatives'> {
   readonly alternatives: readonly (Omit<Alternative, 'requires'> & {
-    readonly requires: readonly Required[] | undefined;
+    readonly requires: readonly OpenRequirement[] | undefined;
   })[];
 }
 
@@ -402,7 +402,7 @@ function addClaims({ claims, result, decides, standing }: ClaimsOfRule, all: Cla
 
 /** The choice with the indexes of its claims, which are added to `claims`. */
 function numbered({ alternatives, ...choice }: OpenChoice, claims: Claim[]): Choice {
-  const requirementsOf = (required: Required): readonly Requirement[] => {
+  const requirementsOf = (required: OpenRequirement): readonly Requirement[] => {
     if ('alternatives' in required) return [numbered(required, claims)];
     const from = claims.length;
     addClaims(required, claims);

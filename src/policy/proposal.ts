@@ -71,8 +71,8 @@ export interface Choice extends Standing {
 }
 
 /**
- * Of the results of an alternative, those that decide it: neither those of an `any` in it, which has a result of its own, nor
- * that a condition is not known, which decides nothing.
+ * Of the results of an alternative, those that decide it. The results within an inner `any` don't, because that has a
+ * result of its own. That a condition is not known decides nothing either.
  */
 export function ownResults<R extends Pick<RuleResult, 'rule' | 'mode'>>(results: readonly R[]): readonly R[] {
   const own = results.filter((each) => each.mode !== 'observe');

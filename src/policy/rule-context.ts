@@ -45,7 +45,7 @@ export interface RuleContext {
   readonly warn: (place: Path | FilePlace, message: string, fix: string) => void;
 }
 
-/** Reports the names of a mapping that are not known. Returns whether there are none. */
+/** Reports the names of a mapping that are not known. Returns whether all names are known. */
 export function checkNames(
   written: object,
   known: readonly string[],

@@ -407,7 +407,7 @@ async function push(parts: CandidateParts, { form, person }: FormRequest): Promi
     const given = { revision, document, files: keptText(files), expected, message };
     const pushed = await perform(pushPolicies, parts, given, { by: authorOf(person) });
     const tested = files.some(isTestFile) ? '' : ' It has no tests.';
-    return { to: link`/policies`, notice: `${pushPolicies.notice(pushed)}${tested}` };
+    return { to: link`/policies`, notice: `${pushPolicies.text(pushed)}${tested}` };
   } catch (thrown) {
     if (!(thrown instanceof CountersignError && thrown.code === 'POLICY_CONFLICT')) throw thrown;
     return refuse(overtaken(String(thrown.data['inForce'])), 409);

@@ -1,4 +1,4 @@
-import { type WrittenValue, changeList, listTexts } from '../../act/lists.ts';
+import { STEP_VALUES, type WrittenValue, changeList, listTexts } from '../../act/lists.ts';
 import { CountersignError } from '../../errors.ts';
 import { linesAsWritten } from '../../policy/language/list-file.ts';
 import type { Release } from '../../policy/release.ts';
@@ -10,7 +10,7 @@ import { hiddenFields, oneOf, reasonField, reasonIn, textField, written } from '
 import { type Html, html, lines, link, verbatim } from '../html.ts';
 import { facts, fault, instant, nothing, table } from '../layout.ts';
 import {
-  DO,
+  CONFIRM,
   type FormRequest,
   type PageRequest,
   type Pages,
@@ -32,7 +32,7 @@ const ROWS = 200;
 /** A search looks at so many entries, for so long; at some of them also if the machine is busy. */
 const LOOKED = { most: 1_000_000, least: 2000, ms: 200 };
 /** A change of more values, and a text of more lines, needs the command line. */
-const CHANGED_MAX = 10_000;
+const CHANGED_MAX = STEP_VALUES;
 const USE_COMMAND = 'Use `countersign list add` and `list remove` with --file';
 /** Of a larger list, a preview does not say which values are on it, and it can't be replaced. */
 const LOOKED_UP_MAX = 100_000;
@@ -318,7 +318,7 @@ const STALE = 'The list changed meanwhile. Look at what would change again.';
 /** The preview as it is now, or the form alone if the values are the fault. */
 async function formAgain(parts: ListsParts, request: FormRequest, because: string): Promise<View> {
   const { source, list } = namedIn(parts, request);
-  if (request.form.get('do') === DO) {
+  if (request.form.get('do') === CONFIRM) {
     const shown = await shownPreview(parts, request, because).catch((thrown: unknown) => {
       if (!(thrown instanceof CountersignError)) throw thrown;
       return undefined;
@@ -432,7 +432,7 @@ function previewView(named: Named, typed: Typed, preview: Preview, problem = '')
                   }
                 </div>
                 <div class="actions">
-                  <button class="${remove.length > 0 && 'danger'}" name="do" value="${DO}">
+                  <button class="${remove.length > 0 && 'danger'}" name="do" value="${CONFIRM}">
                     ${isNew ? 'Make an empty list' : 'Change the list'}
                   </button>
                 </div>`

@@ -10,7 +10,7 @@ import { hiddenFields, textField, written } from '../fields.ts';
 import { type Html, html, link, verbatim, withQuery } from '../html.ts';
 import { card, facts, fault, instant, nothing, numbers, table, yesOrNo } from '../layout.ts';
 import {
-  DO,
+  CONFIRM,
   type FormRequest,
   type PageRequest,
   type Pages,
@@ -238,7 +238,7 @@ function previewCard({ version, prices }: PriceTable, set: PriceChange['set'], t
       }),
     )}
     ${hiddenFields({ prices: text, version })}
-    <div class="actions"><button name="do" value="${DO}">Set these prices</button></div>
+    <div class="actions"><button name="do" value="${CONFIRM}">Set these prices</button></div>
   </form>`;
 }
 

@@ -43,11 +43,12 @@ interface Invited {
   readonly expires: string;
 }
 
+/** For the command line: what it prints has the link, which is for the person alone. */
 export const invitePerson: Act<Parts, typeof inviteInput, Invited> = {
   name: 'console invite',
   summary: 'Print a link by which a person makes a passkey for the console. It can be used once.',
   role: 'operate',
-  keepsAuthor: false,
+  recordsAuthor: false,
   input: inviteInput,
   async perform(parts, { name, roles, keepMs, origin }) {
     const { people, invitations } = peopleOf(parts);
@@ -66,7 +67,6 @@ export const invitePerson: Act<Parts, typeof inviteInput, Invited> = {
   text: ({ name, roles, link, expires }) =>
     `${link}\n\nGive this link to ${printable(name)} (${roles.join(', ')}), and to nobody else. It can be used ` +
     `once, until ${expires}.`,
-  notice: ({ name }) => `${name} is invited.`,
   json: (invited) => invited,
 };
 
@@ -83,7 +83,7 @@ export const removePerson: Act<Parts, typeof nameInput, Removed> = {
   summary:
     'Remove a person from the console: the passkeys and open invitations no longer work, and all sessions end.',
   role: 'operate',
-  keepsAuthor: false,
+  recordsAuthor: false,
   input: nameInput,
   async perform(parts, { name }) {
     const { people, sessions, invitations } = peopleOf(parts);
@@ -98,7 +98,6 @@ export const removePerson: Act<Parts, typeof nameInput, Removed> = {
     return { name, member: await people.remove(name) };
   },
   text: removedText,
-  notice: removedText,
   json: ({ name, member }) => memberJson(member ?? newMember(name, [])),
 };
 
@@ -118,7 +117,7 @@ export const signOutPerson: Act<Parts, typeof nameInput, SignedOut> = {
   name: 'console sign-out',
   summary: 'End all sessions of a person. The passkeys stay.',
   role: 'operate',
-  keepsAuthor: false,
+  recordsAuthor: false,
   input: nameInput,
   async perform(parts, { name: given }) {
     const { people, sessions } = peopleOf(parts);
@@ -130,7 +129,6 @@ export const signOutPerson: Act<Parts, typeof nameInput, SignedOut> = {
     );
   },
   text: signedOutText,
-  notice: signedOutText,
   json: (signedOut) => signedOut,
 };
 
