@@ -30,6 +30,14 @@ RUN ln -s /app/bin/countersign.js /usr/local/bin/countersign && mkdir data && ch
 RUN install -d -o node -g node node_modules/.compiled && \
     setpriv --reuid=1000 --regid=1000 --clear-groups node bin/countersign.js --help > /dev/null && \
     chown -R root:root node_modules/.compiled && chmod -R u=rwX,go=rX node_modules/.compiled
+# Who builds a release gives the commit and the repository. `countersign --version` prints the commit.
+ARG VERSION=0.1.0
+ARG REVISION=
+ARG SOURCE=
+LABEL org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}" \
+      org.opencontainers.image.source="${SOURCE}"
+RUN printf '%s' "${REVISION}" > commit
 USER 1000:1000
 VOLUME /app/data
 EXPOSE 8080 9090

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { buffer } from 'node:stream/consumers';
 import { systemClock } from '../values/clock.ts';
+import { COMMIT } from '../values/commit.ts';
 import { VERSION } from '../values/version.ts';
 import type { ExitCode } from './command.ts';
 import { runProgram } from './program.ts';
@@ -22,6 +23,7 @@ export async function runMain(): Promise<ExitCode> {
     clock: systemClock,
     user: userInfo().username,
     version: VERSION,
+    commit: COMMIT,
     stopped,
   });
   const lost = await out.finished();

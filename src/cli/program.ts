@@ -11,7 +11,7 @@ export async function runProgram(argv: readonly string[], unsafe: Terminal): Pro
   const terminal = withoutControls(unsafe);
   let exitCode: ExitCode = 0;
   try {
-    const program = programOf(await commandsFor(argv), terminal, (code) => {
+    const program = programOf(await commandsFor(argv), terminal, argv.includes('--json'), (code) => {
       exitCode = code;
     });
     await program.parseAsync([...argv], { from: 'user' });
@@ -36,6 +36,7 @@ function withoutControls(terminal: Terminal): Terminal {
 function programOf(
   rows: readonly CommandRow[],
   terminal: Terminal,
+  json: boolean,
   setExitCode: (code: ExitCode) => void,
 ): Command {
   const program = new Command('countersign')
@@ -43,7 +44,7 @@ function programOf(
       'Answers payment and signing confirmations: SUCCESS if the callback is authentic, does not change an ' +
         'earlier order, and is within the policies.',
     )
-    .version(terminal.version);
+    .version(versionText(terminal, json));
   printThroughTerminal(program, terminal);
   const groups = new Map<string, Command>();
   for (const row of rows) {
@@ -57,6 +58,12 @@ function programOf(
     define(command, row, terminal, setExitCode);
   }
   return program;
+}
+
+/** `countersign 0.1.0 (`, the commit and `)`. */
+function versionText({ version, commit }: Terminal, json: boolean): string {
+  if (json) return printableJson({ version, commit });
+  return `countersign ${version} (${commit === 'unknown' ? 'commit unknown' : commit})`;
 }
 
 const groupSummaries: Readonly<Record<string, string>> = {

@@ -70,14 +70,14 @@ interface Serving {
 const LAST_LINES_MS = 1000;
 
 async function serveUntilStopped(session: Session, start: (parts: Parts) => Promise<Serving>): Promise<0> {
-  const { env, clock, settingsFile, version } = session;
+  const { env, clock, settingsFile, version, commit } = session;
   const settings = session.settings();
   const stopped = session.stopped();
   const lines = batchWrites(process.stdout);
   const log = createLog({ level: settings.log.level, stream: lines });
   try {
     const { because, hint, stop } = await start({ settings, settingsFile, env, clock, log });
-    log.info('serving', { because, version });
+    log.info('serving', { because, version, commit });
     session.report(hint);
     log.info('stopping', { signal: await stopped });
     await stop();

@@ -24,6 +24,8 @@ export interface Terminal {
   readonly clock: Clock;
   readonly user: string;
   readonly version: string;
+  /** The commit that the program is made from, or `unknown`. */
+  readonly commit: string;
   /** Resolves with the name of the signal that stops the process. */
   readonly stopped: () => Promise<string>;
 }
@@ -31,7 +33,10 @@ export interface Terminal {
 /**
  * The output, the settings and the store of a command. Settings and store are opened on first use.
  */
-export interface Session extends Pick<Terminal, 'env' | 'clock' | 'input' | 'stopped' | 'version'> {
+export interface Session extends Pick<
+  Terminal,
+  'env' | 'clock' | 'input' | 'stopped' | 'version' | 'commit'
+> {
   /** The name that is recorded for changes: `--by`, or the user of the operating system. */
   readonly by: string;
   /** Prints the text, or with `--json` the value as JSON, and a line break. */
@@ -66,7 +71,7 @@ export interface SessionOptions {
 }
 
 export function openSession(terminal: Terminal, { config, json, by }: SessionOptions): Session {
-  const { env, clock, input, stopped, version } = terminal;
+  const { env, clock, input, stopped, version, commit } = terminal;
   let settings: Settings | undefined;
   let secrets: Secrets | undefined;
   let opened: Store | undefined;
@@ -77,6 +82,7 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     input,
     stopped,
     version,
+    commit,
     by: by ?? terminal.user,
     print: (text, value) => terminal.out(`${json ? printableJson(value) : text}\n`),
     report: (line) => (json ? undefined : terminal.err(`${line}\n`)),

@@ -37,6 +37,7 @@ const kindOfField = {
   verb: 'text',
   signal: 'text',
   version: 'text',
+  commit: 'text',
   count: 'number',
   day: 'text',
 } as const;

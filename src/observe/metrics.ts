@@ -1,4 +1,6 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { COMMIT } from '../values/commit.ts';
+import { VERSION } from '../values/version.ts';
 import { rejectAfter } from './health.ts';
 import { type CallbackReport, steps } from './report.ts';
 
@@ -80,6 +82,8 @@ export function createMetrics({
 }: { readonly processMetrics?: boolean } = {}): Metrics {
   const registry = new Registry();
   if (processMetrics) collectDefaultMetrics({ register: registry });
+  const build = 'The version of the program, and the commit that it is made from.';
+  gaugeOf(registry, 'build_info', build, ['version', 'commit']).set({ version: VERSION, commit: COMMIT }, 1);
   const countCallback = callbackMetrics(registry);
   const storeErrors = counterOf(registry, 'store_errors_total', 'Steps in the store that failed.', ['verb']);
   const pluginAnswers = counterOf(

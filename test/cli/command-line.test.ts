@@ -24,6 +24,20 @@ const pathsFor = async (argv: readonly string[]): Promise<readonly string[]> =>
   (await commandsFor(argv)).map(({ path }) => path);
 const lines = commands.flatMap((row) => row.example.split('\n').map((line) => ({ row, line })));
 
+describe('--version', () => {
+  const commit = 'ab12'.repeat(10);
+  const of = { version: '1.2.3', commit };
+
+  it.each([
+    [['--version'], of, `countersign 1.2.3 (${commit})\n`],
+    [['--version'], { ...of, commit: 'unknown' }, 'countersign 1.2.3 (commit unknown)\n'],
+    [['--version', '--json'], of, `{"version":"1.2.3","commit":"${commit}"}\n`],
+    [['--json', '--version'], { ...of, commit: 'unknown' }, '{"version":"1.2.3","commit":"unknown"}\n'],
+  ])('%j of %j', async (argv, over, out) => {
+    expect(await runCall(argv, over)).toMatchObject({ code: 0, out, err: '' });
+  });
+});
+
 describe('the command line', () => {
   it('has each path once', () => {
     const paths = commands.map(({ path }) => path);

@@ -63,6 +63,7 @@ export async function runCall(argv: readonly string[], over: Partial<Terminal> =
     clock: () => NOW_MS,
     user: 'ada',
     version: '0.0.0',
+    commit: 'unknown',
     stopped: () => Promise.resolve('SIGTERM'),
     ...over,
   });

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { COMMIT } from '../../src/values/commit.ts';
 import { APPROVED, STRANGER } from './reports.ts';
 
 const plain = { processMetrics: false };
@@ -39,6 +41,14 @@ describe('the metrics of callbacks', () => {
     metrics.countCallback({ ...APPROVED, alarm: true, code: 'TERMS_CHANGED', verdict: 'FAILURE' });
     metrics.countCallback(APPROVED);
     expect((await metrics.text()).text).toMatch(/^countersign_alarms_total\{[^}]*\} 1$/m);
+  });
+});
+
+describe('the program', () => {
+  it('is named by its version and its commit', async () => {
+    const { text } = await createMetrics(plain).text();
+    const named = `version="${packageJson.version}",commit="${COMMIT}"`;
+    expect(text).toContain(`countersign_build_info{${named}} 1\n`);
   });
 });
 

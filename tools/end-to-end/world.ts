@@ -13,6 +13,7 @@ import { ensureCredentials, settingsBlock } from '../../packages/sandbox/credent
 import { loadSettings } from '../../src/settings/load.ts';
 import { createSecrets } from '../../src/settings/secrets.ts';
 import type { JournalEntry } from '../../src/store/store.ts';
+import { COMMIT } from '../../src/values/commit.ts';
 import { VERSION } from '../../src/values/version.ts';
 import { eventually } from '../../test/eventually.ts';
 import { startSandboxProgram, steerSandbox } from '../../packages/sandbox/test/program.ts';
@@ -206,6 +207,7 @@ async function runHere(
     clock,
     user: userInfo().username,
     version: VERSION,
+    commit: COMMIT,
     stopped: () => Promise.resolve('SIGTERM'),
   });
   return { code, out: out.join(''), err: err.join('') };

@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { COMMIT } from '../../src/values/commit.ts';
 
 /*
  * Builds the image of the Dockerfile without an image registry: `npm run image`, as root, on Debian.
@@ -58,6 +59,8 @@ function build(): void {
       '--pull-never',
       '--format',
       'docker',
+      '--build-arg',
+      `REVISION=${COMMIT === 'unknown' ? '' : COMMIT}`,
       '--tag',
       IMAGE,
       ROOT,
