@@ -63,6 +63,7 @@ async function run(session: Session, call: Call, kind: Kind): Promise<ExitCode> 
     readPem,
     report: (_event, because) => session.report(because),
     answered: () => undefined,
+    secretUsed: () => undefined,
   });
   try {
     const simulate = simulatorOf(settings, { store, policies, clock, ask: plugins.askSimulated });

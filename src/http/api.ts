@@ -20,7 +20,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { type Bounds, decodeMembers } from '../values/members.ts';
-import { equalInConstantTime } from '../values/secret.ts';
+import { type AcceptedSecret, presentedSecret } from '../values/secret.ts';
 import { bodyReader } from './body.ts';
 import { type Answers, type ApiRoute, type Reply, apiRoutes, expressPath, statusOf } from './routes.ts';
 
@@ -32,7 +32,9 @@ export interface ApiParts {
     >;
   readonly sources: readonly OrderSource[];
   /** Undefined if the settings name no token: the API is off. */
-  readonly token: (() => string) | undefined;
+  readonly token: (() => readonly AcceptedSecret[]) | undefined;
+  /** Called for each call with a right token, with which one it is: `token`, or `token line 2`. */
+  readonly tokenUsed: (token: string) => void;
   /** Whether approvals may be released. */
   readonly releases: boolean;
   /** Answers `POST /api/simulate`: see createSimulationApi. */
@@ -57,11 +59,11 @@ const API = { by: 'api' };
 
 /** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
 export function createApi(
-  { store, sources, token, releases, simulate, clock, onDenied }: ApiParts,
+  { store, sources, token, tokenUsed, releases, simulate, clock, onDenied }: ApiParts,
   onFailed: OnFailed,
 ): Router {
   const api = Router();
-  api.use(requireToken(token, onDenied));
+  api.use(requireToken({ token, tokenUsed, onDenied }));
   api.post(expressPath(apiRoutes.simulate.path), simulate);
   api.use(jsonBody());
   const serve = servingOn(api);
@@ -175,14 +177,16 @@ function answerFault(thrown: unknown, response: Response): void {
  * Lets only calls with the token pass. The token is read at each call, so that a new one needs no restart.
  * Without a token in the settings, and while it can't be read, every call is refused.
  */
-function requireToken(token: (() => string) | undefined, onDenied: ApiParts['onDenied']) {
+function requireToken({ token, tokenUsed, onDenied }: Pick<ApiParts, 'token' | 'tokenUsed' | 'onDenied'>) {
   return (request: Request, response: Response, next: NextFunction): void => {
     if (token === undefined) {
       refuse(response, 'API_OFF', 'the API is off; set ops.token in the settings');
       return;
     }
     const given = /^Bearer ([\x21-\x7e]{1,512})$/.exec(request.get('authorization') ?? '')?.[1];
-    if (given !== undefined && isToken(given, token)) {
+    const presented = given === undefined ? undefined : presentedToken(given, token);
+    if (presented !== undefined) {
+      tokenUsed(`token${presented.line}`);
       next();
       return;
     }
@@ -196,12 +200,11 @@ function requireToken(token: (() => string) | undefined, onDenied: ApiParts['onD
   };
 }
 
-function isToken(given: string, token: () => string): boolean {
+function presentedToken(given: string, token: () => readonly AcceptedSecret[]): AcceptedSecret | undefined {
   try {
-    const expected = token();
-    return expected !== '' && equalInConstantTime(given, expected);
+    return presentedSecret(given, token());
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -31,6 +31,9 @@ export function createCallbackObserver(parts: ObserverParts): ReportCallback {
       if (suppressed > 0) log.warn('callbacks-suppressed', { suppressed });
       if (!isUnauthenticated(report) || report.alarm || limit.admits()) writeLine(log, report);
       metrics.countCallback(report);
+      const { source, authenticatedBy } = report;
+      if (source !== undefined && authenticatedBy !== undefined)
+        metrics.keyUsed(source, authenticatedBy, clock());
       activity.note(report);
     } catch (thrown) {
       log.error('report-failed', { requestId: report.requestId, because: messageOf(thrown) });

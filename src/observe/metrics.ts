@@ -35,6 +35,13 @@ export interface Metrics extends ReconcileMetrics {
   keysUnreadable(
     keys: readonly { readonly source: string; readonly file: string; readonly fingerprint: string }[],
   ): void;
+  /** A key or secret has authenticated somebody. */
+  keyUsed(owner: string, key: string, atMs: number): void;
+  /**
+   * Sets the function that lists the accepted keys and secrets by their owner: a source, a service, or
+   * `ops.token`. It runs for each scrape.
+   */
+  acceptedKeys(read: () => ReadonlyMap<string, readonly string[]>): void;
   setReady(yes: boolean): void;
   /** The store's clock compared with the store's time. */
   setClock(state: { readonly state: string; readonly aheadMs: number }): void;
@@ -119,7 +126,7 @@ export function createMetrics({
     linesDropped: (read) => void totalOf(registry, 'log_lines_dropped_total', lines, read),
     ...stateMetrics(registry),
     ...storeMetrics(registry),
-    ...fileMetrics(registry),
+    ...keyMetrics(registry),
     ...reconcileMetrics(registry),
     ...scrapedMetrics(registry),
     text: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
@@ -212,8 +219,10 @@ function storeMetrics(registry: Registry): Pick<Metrics, 'setStore' | 'setClock'
   };
 }
 
-/** The files of certificates and keys. */
-function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | 'keysUnreadable'> {
+/** Certificates, keys and secrets. */
+function keyMetrics(
+  registry: Registry,
+): Pick<Metrics, 'certificateExpires' | 'keysUnreadable' | 'keyUsed' | 'acceptedKeys'> {
   const certificates = gaugeOf(
     registry,
     'certificate_expiry_timestamp_seconds',
@@ -226,7 +235,26 @@ function fileMetrics(registry: Registry): Pick<Metrics, 'certificateExpires' | '
     "1 for a key file that can't be used, while the key that was read before stays in use.",
     ['source', 'file', 'fingerprint'],
   );
+  const usedAtMs = new Map<string, number>();
+  const keyOf = (owner: string, key: string): string => `${owner} ${key}`;
   return {
+    keyUsed: (owner, key, atMs) => void usedAtMs.set(keyOf(owner, key), atMs),
+    acceptedKeys(read) {
+      void new Gauge({
+        name: 'countersign_key_last_used_timestamp_seconds',
+        help: 'When an accepted key or secret last authenticated somebody; 0 if it has not since the start.',
+        labelNames: ['owner', 'key'],
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const [owner, keys] of read()) {
+            for (const key of keys) {
+              this.set({ owner, key }, (usedAtMs.get(keyOf(owner, key)) ?? 0) / 1000);
+            }
+          }
+        },
+      });
+    },
     certificateExpires(setting, atMs) {
       if (atMs === undefined) certificates.remove({ setting });
       else certificates.set({ setting }, atMs / 1000);

@@ -6,7 +6,7 @@ import type { PluginAnswer, PluginQuestion } from '../policy/facts.ts';
 import { movementText } from '../policy/movements.ts';
 import { formatAmount } from '../values/amount.ts';
 import type { Clock } from '../values/clock.ts';
-import type { ReadSecret } from '../values/secret.ts';
+import { type ReadSecret, acceptedSecrets } from '../values/secret.ts';
 import type { ModuleConfig, ServiceConfig } from './config.ts';
 import { type Limiter, type ReportPlugin, createLimiter, failedAnswer } from './limiter.ts';
 import type { PluginInput } from './module-interface.ts';
@@ -26,6 +26,8 @@ export interface PluginsParts {
     question: Pick<PluginQuestion, 'type' | 'name'>,
     verdict: PluginAnswer['verdict'],
   ) => void;
+  /** Called for each answer of a service, with which of its secrets signed it. */
+  readonly secretUsed: (service: string, secret: string) => void;
 }
 
 /** The services and modules of the settings. */
@@ -38,6 +40,8 @@ export interface Plugins {
   readonly askSimulated: AskPlugin;
   /** Reads all secrets and certificate authorities again. If it throws, all of them stay as they were. */
   readonly reload: () => void;
+  /** The secrets of each service, as `secretUsed` names them. */
+  readonly secrets: () => readonly (readonly [service: string, secrets: readonly string[]])[];
   /** A sentence for each plugin, without secrets. */
   readonly describe: () => readonly string[];
   readonly close: () => Promise<void>;
@@ -58,7 +62,10 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   const plugins = new Map<string, Plugin>();
   const clients = services.map((config) => ({
     config,
-    client: createServiceClient(config, keysOf(config, parts), clock),
+    client: createServiceClient(config, keysOf(config, parts), {
+      clock,
+      secretUsed: (secret) => parts.secretUsed(config.name, secret),
+    }),
   }));
   const closeModules: (() => Promise<void>)[] = [];
   let closed = false;
@@ -105,6 +112,7 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
     ask: asking(false),
     askSimulated: asking(true),
     reload: () => reloadKeys(clients, parts),
+    secrets: () => clients.map(({ config, client }) => [config.name, client.secrets()]),
     describe: () => [
       ...services.map(({ name, url }) => `service ${name} is called at ${new URL(url).origin}`),
       ...modules.map(({ name, file, sha256 }) => `module ${name} is ${file}, SHA-256 ${sha256}`),
@@ -165,7 +173,7 @@ function reloadKeys(
 
 function keysOf({ name, secret, ca }: ServiceConfig, { readSecret, readPem }: KeyReaders): ServiceKeys {
   return {
-    secret: readSecret(secret),
+    secrets: acceptedSecrets(secret, readSecret),
     ca: ca === undefined ? undefined : readPem(ca, `the ca of service ${name}`),
   };
 }

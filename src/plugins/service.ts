@@ -11,16 +11,23 @@ import type { PluginAnswer } from '../policy/facts.ts';
 import type { Clock } from '../values/clock.ts';
 import { decodeMembers } from '../values/members.ts';
 import { printableSentence } from '../values/printable.ts';
-import { equalInConstantTime } from '../values/secret.ts';
+import { type AcceptedSecret, equalInConstantTime } from '../values/secret.ts';
 import type { ServiceConfig } from './config.ts';
 import { PluginError } from './limiter.ts';
 import type { PluginInput } from './module-interface.ts';
 
 /** The current keys of a service. */
 export interface ServiceKeys {
-  readonly secret: string;
+  /** The first signs questions, and so does the second if there is one. Each may sign an answer. */
+  readonly secrets: readonly AcceptedSecret[];
   /** The PEM text of its certificate authority. */
   readonly ca: string | undefined;
+}
+
+export interface ServiceParts {
+  readonly clock: Clock;
+  /** Called for each answer that was read, with which secret signed it: `secret`, or `secret line 2`. */
+  readonly secretUsed: (secret: string) => void;
 }
 
 export interface ServiceClient {
@@ -28,6 +35,8 @@ export interface ServiceClient {
   readonly ask: (input: PluginInput) => Promise<PluginAnswer>;
   /** Sets the keys of later questions. A question in flight keeps the keys that it was sent with. */
   readonly useKeys: (keys: ServiceKeys) => void;
+  /** What `secretUsed` may be called with now. */
+  readonly secrets: () => readonly string[];
   readonly close: () => void;
 }
 
@@ -37,24 +46,34 @@ export interface ServiceClient {
 const IDLE_MS = 4000;
 
 /** A client for one service. It keeps connections open between questions. */
-export function createServiceClient(config: ServiceConfig, keys: ServiceKeys, clock: Clock): ServiceClient {
+export function createServiceClient(
+  config: ServiceConfig,
+  keys: ServiceKeys,
+  { clock, secretUsed }: ServiceParts,
+): ServiceClient {
   const { name, timeoutMs } = config;
   const url = new URL(config.url);
-  let { secret, ca } = keys;
+  let { secrets, ca } = keys;
   let agent = agentFor(url, config, ca);
 
   async function askOnce(input: PluginInput, withinMs: number): Promise<PluginAnswer> {
     const nonce = randomBytes(18).toString('base64url');
     const timestamp = String(clock());
     const body = JSON.stringify({ ...input, service: name, nonce });
-    const key = secret;
+    const accepted = secrets;
     const headers = {
       'content-type': 'application/json',
       'countersign-timestamp': timestamp,
       'countersign-nonce': nonce,
-      [SIGNATURE_HEADER]: sign(key, `${timestamp}.${nonce}.`, Buffer.from(body)),
+      [SIGNATURE_HEADER]: accepted
+        .map(({ text }) => sign(text, `${timestamp}.${nonce}.`, Buffer.from(body)))
+        .join(', '),
     };
-    return readAnswer(await post({ url, agent, headers, body, timeoutMs: withinMs }), nonce, key);
+    const response = await post({ url, agent, headers, body, timeoutMs: withinMs });
+    const signer = signerOf(response, nonce, accepted);
+    const answer = readAnswer(response, nonce);
+    secretUsed(nameOf(signer));
+    return answer;
   }
 
   return {
@@ -69,15 +88,18 @@ export function createServiceClient(config: ServiceConfig, keys: ServiceKeys, cl
       }
     },
     useKeys(next) {
-      secret = next.secret;
+      ({ secrets } = next);
       if (next.ca === ca) return;
       // Questions in flight end on the old connections, which then close as idle ones.
       ({ ca } = next);
       agent = agentFor(url, config, ca);
     },
+    secrets: () => secrets.map(nameOf),
     close: () => agent.destroy(),
   };
 }
+
+const nameOf = ({ line }: AcceptedSecret): string => `secret${line}`;
 
 function agentFor(url: URL, { concurrency }: ServiceConfig, ca: string | undefined): PlainAgent {
   const options = { keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency, timeout: IDLE_MS };
@@ -86,7 +108,7 @@ function agentFor(url: URL, { concurrency }: ServiceConfig, ca: string | undefin
     : new PlainAgent(options);
 }
 
-/** The header with the signature of a question, and with the signature of its answer. */
+/** The header with the signatures of a question, one for each secret, and with the signature of its answer. */
 const SIGNATURE_HEADER = 'countersign-signature';
 
 /**
@@ -108,12 +130,24 @@ interface ServiceResponse {
   readonly body: Uint8Array;
 }
 
-/** The answer to the question with this nonce. Throws PluginError unless it is a signed yes or no. */
-function readAnswer({ signature, body }: ServiceResponse, nonce: string, secret: string): PluginAnswer {
+/** The secret that signed the answer to the question with this nonce. Throws PluginError if none did. */
+function signerOf(
+  { signature, body }: ServiceResponse,
+  nonce: string,
+  accepted: readonly AcceptedSecret[],
+): AcceptedSecret {
   if (signature === undefined) throw new PluginError('its answer is not signed');
-  if (!equalInConstantTime(signature, sign(secret, `answer.${nonce}.`, body))) {
+  const signer = accepted.find(({ text }) =>
+    equalInConstantTime(signature, sign(text, `answer.${nonce}.`, body)),
+  );
+  if (signer === undefined) {
     throw new PluginError('the signature of its answer is not that of this question, body and secret');
   }
+  return signer;
+}
+
+/** The answer to the question with this nonce, whose signature was verified. Throws PluginError. */
+function readAnswer({ body }: ServiceResponse, nonce: string): PluginAnswer {
   const decoded = decodeMembers(body, ANSWER_BOUNDS);
   if (!decoded.ok) throw new PluginError(`its answer can't be read: ${decoded.because}`);
   const { members } = decoded;

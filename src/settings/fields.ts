@@ -99,6 +99,9 @@ function referenceRead(when: string) {
 }
 
 export const secretReference = referenceRead('again when it changes');
+/** Of a secret that is read by `acceptedSecrets`. */
+export const TWO_SECRETS = 'While it is replaced, two lines are two secrets, and each is accepted.';
+
 export const secretReferenceReadAtStart = referenceRead('when the service starts');
 
 const HOST_NAME =

@@ -1,4 +1,5 @@
 import {
+  TWO_SECRETS,
   checkedText,
   filePath,
   isUrl,
@@ -41,7 +42,7 @@ export const services = list(
     name,
     url: url.describe('The URL that receives questions, by POST. Redirects are not followed.'),
     secret: secretReference.describe(
-      'The secret shared with the service. It signs questions and answers (HMAC-SHA256).',
+      `The secret shared with the service. It signs questions and answers (HMAC-SHA256). ${TWO_SECRETS}`,
     ),
     timeoutMs: wholeNumberOr(500, 50, 5000).describe(
       'Time limit from question to answer, with the wait in the queue. Must be below answerTimeoutMs.',

@@ -9,6 +9,7 @@ import {
   listenHost,
   list,
   oneOf,
+  TWO_SECRETS,
   secretReference,
   section,
   wholeNumberOr,
@@ -138,7 +139,8 @@ const opsPort = section({
   token: secretReference
     .optional()
     .describe(
-      'The token that API calls must send, as `Authorization: Bearer TOKEN`. Without it, the API is off.',
+      'The token that API calls must send, as `Authorization: Bearer TOKEN`. Without it, the API is off. ' +
+        TWO_SECRETS,
     ),
   releases: flagOr(false).describe(
     'Whether the API may release approvals of operations that failed. A caller with the token can then make ' +

@@ -50,13 +50,16 @@ export function createSecrets({
     let changed = false;
     for (const [file, before] of stateOfFile) {
       const now = await stat(file, { bigint: true }).then(stateOf, () => MISSING);
-      // A read in the meantime has already seen the change.
-      if (now === before || stateOfFile.get(file) !== before) continue;
+      if (now === before) continue;
       stateOfFile.set(file, now);
       changed = true;
     }
     if (changed) for (const watcher of watchers) watcher();
     if (watchers.size > 0) schedule();
+  };
+  /** From its first read on. A later read doesn't count, because it may be for another use of the file. */
+  const follow = (file: string): void => {
+    if (!stateOfFile.has(file)) stateOfFile.set(file, stateNow(file));
   };
   const schedule = (): void => {
     clearTimeout(timer);
@@ -69,8 +72,8 @@ export function createSecrets({
         const value = Object.hasOwn(env, reference.env) ? env[reference.env] : undefined;
         return trimmed(reference, value ?? '', 'is not set or is empty');
       }
-      // Recorded before the read, so that the next poll notices a change during the read.
-      stateOfFile.set(reference.file, stateNow(reference.file));
+      // Before the read, so that the next poll notices a change during it.
+      follow(reference.file);
       const { content, mode } = readSmallFile(reference);
       const secret = trimmed(reference, content, 'is empty');
       const open = process.platform !== 'win32' && (mode & 0o004) !== 0;
@@ -79,7 +82,7 @@ export function createSecrets({
       return secret;
     },
     readPem: (file, setting) => {
-      stateOfFile.set(file, stateNow(file));
+      follow(file);
       return readPem(file, setting);
     },
     watch: (changed) => {

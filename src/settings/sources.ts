@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { addressRange, flagOr, list, oneOf, secretReference, section, shortName, text } from './fields.ts';
+import {
+  TWO_SECRETS,
+  addressRange,
+  flagOr,
+  list,
+  oneOf,
+  secretReference,
+  section,
+  shortName,
+  text,
+} from './fields.ts';
 
 /** Where the platform sends payment confirmations (section 6.1), in the platform's spelling. */
 export const PAYMENT_PATH = '/nofity/transferToMerchantAuthCheck';
@@ -130,13 +140,13 @@ const credential = z.union(
         name: text(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'write the name of a header').describe(
           'Name of the header.',
         ),
-        secret: secretReference.describe('The whole value of the header.'),
+        secret: secretReference.describe(`The whole value of the header. ${TWO_SECRETS}`),
       }).describe('The caller sends a secret in a header.'),
     }),
     z.strictObject({
       path: section({
         secret: secretReference.describe(
-          'The last segment of the path, after one of the paths of the source.',
+          `The last segment of the path, after one of the paths of the source. ${TWO_SECRETS}`,
         ),
       }).describe('The caller knows a secret last segment of the path.'),
     }),

@@ -41,6 +41,8 @@ export interface SourceDescription {
   /** The accepted schemes, or the required credentials. */
   readonly accepts: readonly string[];
   readonly keys: readonly KeyInUse[];
+  /** Every text that Authenticated may have as `by`: each key, or each combination of credentials. */
+  readonly by: readonly string[];
   readonly warnings: readonly string[];
 }
 
@@ -79,17 +81,10 @@ export function compileAuthenticator(
     cosigner(name, sender, members) {
       const source = cosigners.get(name);
       if (source === undefined) return unknownCosigner(name);
-      const { by } = source;
-      return (
-        source.check(sender) ?? {
-          ok: true,
-          source: name,
-          scheme: undefined,
-          by,
-          members,
-          plaintext: undefined,
-        }
-      );
+      const checked = source.check(sender);
+      if (!checked.ok) return checked;
+      const { by } = checked;
+      return { ok: true, source: name, scheme: undefined, by, members, plaintext: undefined };
     },
     checkAddress(name, address) {
       const source = cosigners.get(name);
@@ -121,16 +116,18 @@ function describePayment({ name, verifiers }: Payments['sources'][number]): Sour
     callback: 'payment',
     accepts: [...new Set(verifiers.map(({ scheme }) => scheme))],
     keys: verifiers.flatMap(({ keys }) => keys),
+    by: verifiers.map(({ by }) => by),
     warnings: verifiers.flatMap(({ warnings }) => warnings),
   };
 }
 
-function describeCosigner({ name, accepts, selfCheck, warnings }: CosignerSource): SourceDescription {
+function describeCosigner({ name, accepts, by, selfCheck, warnings }: CosignerSource): SourceDescription {
   return {
     source: name,
     callback: 'cosigner',
     accepts,
     keys: selfCheck?.keys ?? [],
+    by,
     warnings,
   };
 }

@@ -3,7 +3,13 @@ import { createHmac } from 'node:crypto';
 import { type Failure, failure } from '../errors.ts';
 import { type ReadSecret, equalInConstantTime } from '../values/secret.ts';
 import type { CosignerCredential, CosignerSourceConfig } from './config.ts';
-import { type SenderFacts, CREDENTIAL_ORDER, type Credential, compileCredential } from './credentials.ts';
+import {
+  CREDENTIAL_ORDER,
+  type Credential,
+  type Presented,
+  type SenderFacts,
+  compileCredential,
+} from './credentials.ts';
 import type { Faults } from './faults.ts';
 import { type PublicKey, readPublicKeyFrom } from './keys.ts';
 import type { KeyInUse } from './scheme.ts';
@@ -13,14 +19,14 @@ export interface CosignerSource {
   readonly name: string;
   /** The names of the required credentials, or `none`. */
   readonly accepts: readonly string[];
-  /** For logs: `addresses+header`, or `none`. */
-  readonly by: string;
+  /** For logs, the texts by which a check that passes says how: `addresses+header`, or `none`. */
+  readonly by: readonly string[];
   readonly warnings: readonly string[];
   readonly selfCheck: SelfChecker | undefined;
   /** Checks the address alone, before the body is read. `check` checks it again. */
   checkAddress(address: string): Failure | undefined;
-  /** Undefined if the sender presents all credentials; otherwise the first that is missing. */
-  check(arrival: SenderFacts): Failure | undefined;
+  /** Whether the sender presents all credentials; otherwise the first that is missing. */
+  check(arrival: SenderFacts): Presented | Failure;
 }
 
 /** The hashes of a co-signer's `verify_public_hash` callback. */
@@ -58,25 +64,35 @@ export function compileCosigner(
   return {
     name: config.name,
     accepts,
-    by: accepts.join('+'),
+    by: withoutCredentials ? accepts : combinationsOf(credentials.map(({ by }) => by)),
     warnings: warningsOf(authenticate, credentials),
     selfCheck:
       selfCheck && faults.attempt(`${where}, selfCheck`, () => compileSelfCheck(selfCheck, readSecret)),
     checkAddress(address) {
-      const refusal = addresses?.check({ ...NOTHING_PRESENTED, address });
-      return refusal && { ...refusal, data: { ...refusal.data, source: config.name } };
+      const checked = addresses?.check({ ...NOTHING_PRESENTED, address });
+      if (checked === undefined || checked.ok) return undefined;
+      return { ...checked, data: { ...checked.data, source: config.name } };
     },
     check(arrival) {
-      if (withoutCredentials) return undefined;
+      if (withoutCredentials) return { ok: true, by: 'none' };
       if (credentials.length === 0)
         return failure('KEYS_UNAVAILABLE', `${where} has no credential; list one under authenticate`);
+      const presented: string[] = [];
       for (const credential of credentials) {
-        const refusal = credential.check(arrival);
-        if (refusal !== undefined) return { ...refusal, data: { ...refusal.data, source: config.name } };
+        const checked = credential.check(arrival);
+        if (!checked.ok) return { ...checked, data: { ...checked.data, source: config.name } };
+        presented.push(checked.by);
       }
-      return undefined;
+      return { ok: true, by: presented.join('+') };
     },
   };
+}
+
+/** Every way to take one text of each list, in order, joined by `+`. */
+function combinationsOf(lists: readonly (readonly string[])[]): readonly string[] {
+  const [first = [], ...rest] = lists;
+  if (rest.length === 0) return first;
+  return first.flatMap((text) => combinationsOf(rest).map((others) => `${text}+${others}`));
 }
 
 /** The credential `addresses` uses the address alone. */

@@ -1,6 +1,12 @@
 import { createAddressRanges } from '../values/address-ranges.ts';
 import { CountersignError, type Failure, failure } from '../errors.ts';
-import { type ReadSecret, type SecretRef, equalInConstantTime, nameOfSecret } from '../values/secret.ts';
+import {
+  type ReadSecret,
+  type SecretRef,
+  acceptedSecrets,
+  nameOfSecret,
+  presentedSecret,
+} from '../values/secret.ts';
 import type { CosignerCredential } from './config.ts';
 import { plainFingerprint, readFingerprints } from './forwarded-certificate.ts';
 
@@ -25,8 +31,16 @@ export interface SenderFacts {
 export interface Credential {
   readonly name: CredentialName;
   readonly warnings: readonly string[];
-  /** Undefined if the sender presents it. */
-  check(arrival: SenderFacts): Failure | undefined;
+  /** The texts of which a check that passes returns one. */
+  readonly by: readonly string[];
+  check(arrival: SenderFacts): Presented | Failure;
+}
+
+/** The sender presents the credential. */
+export interface Presented {
+  readonly ok: true;
+  /** For logs: `addresses` or, while two secrets are accepted, `header line 2`. */
+  readonly by: string;
 }
 
 /** The order of the checks: addresses first, so that unknown addresses can't probe secrets. */
@@ -47,14 +61,16 @@ export function compileCredential(
 function addressCredential(ranges: readonly string[]): Credential {
   const everyone = ranges.some((range) => /\/0+$/.test(range));
   const includes = createAddressRanges(ranges);
+  const presented = presentedBy('addresses');
   return {
     name: 'addresses',
     warnings: everyone
       ? ["addresses: a range that ends in /0 allows every address; list only the co-signer's"]
       : [],
+    by: [presented.by],
     check: ({ address }) =>
       includes(address)
-        ? undefined
+        ? presented
         : failure(
             'ADDRESS_NOT_ALLOWED',
             `${address} is not in ${ranges.join(', ')}; ` +
@@ -72,13 +88,18 @@ function headerCredential(
   { name, secret }: { readonly name: string; readonly secret: SecretRef },
   readSecret: ReadSecret,
 ): Credential {
-  const matches = secretMatcher(secret, readSecret, HEADER_SECRET, 'printable ASCII without commas');
+  const { by, match } = secretMatcher('header', secret, readSecret, {
+    pattern: HEADER_SECRET,
+    allowed: 'printable ASCII without commas',
+  });
   return {
     name: 'header',
     warnings: [],
+    by,
     check({ header }) {
       const value = header(name);
-      if (matches(value)) return undefined;
+      const presented = match(value);
+      if (presented !== undefined) return presented;
       return failure(
         'HEADER_WRONG',
         value === undefined
@@ -91,18 +112,20 @@ function headerCredential(
 }
 
 function pathCredential({ secret }: { readonly secret: SecretRef }, readSecret: ReadSecret): Credential {
-  const matches = secretMatcher(secret, readSecret, /^[A-Za-z0-9._~-]+$/, 'letters, digits and - . _ ~');
+  const { by, match } = secretMatcher('path', secret, readSecret, {
+    pattern: /^[A-Za-z0-9._~-]+$/,
+    allowed: 'letters, digits and - . _ ~',
+  });
   return {
     name: 'path',
     warnings: [],
+    by,
     check: ({ pathSecret }) =>
-      matches(pathSecret)
-        ? undefined
-        : failure(
-            'PATH_WRONG',
-            `the URL does not end with the secret in ${nameOfSecret(secret)}; check the co-signer's ` +
-              'callback URL',
-          ),
+      match(pathSecret) ??
+      failure(
+        'PATH_WRONG',
+        `the URL does not end with the secret in ${nameOfSecret(secret)}; check the co-signer's callback URL`,
+      ),
   };
 }
 
@@ -119,9 +142,11 @@ function certificateCredential(
 function connectionCredential(fingerprints: ReadonlySet<string>, subjects: readonly string[]): Credential {
   const refused = (because: string, shown?: unknown): Failure =>
     failure('CERTIFICATE_WRONG', because, { shown });
+  const presented = presentedBy('certificate');
   return {
     name: 'certificate',
     warnings: [],
+    by: [presented.by],
     check({ certificate }) {
       if (certificate === undefined) return refused('the TLS connection has no client certificate');
       const { fingerprint256, subject } = certificate;
@@ -130,7 +155,7 @@ function connectionCredential(fingerprints: ReadonlySet<string>, subjects: reado
       if (subjects.length > 0 && !subjects.includes(subject))
         return refused("the subject of the client's certificate is not one of subjects", certificate);
       return fingerprints.size + subjects.length > 0
-        ? undefined
+        ? presented
         : refused('no certificate is accepted; list fingerprints or subjects', certificate);
     },
   };
@@ -154,16 +179,18 @@ function forwardedCredential(
     const other = forwarded.fingerprints.find((each) => !fingerprints.has(each));
     return other && `is not accepted: ${notOneOf(other)}`;
   };
+  const presented = presentedBy('certificate');
   return {
     name: 'certificate',
     warnings: [],
+    by: [presented.by],
     check({ header, fromProxy }) {
       const value = fromProxy ? header(name) : undefined;
       const why =
         value === undefined
           ? `has no client certificate${fromProxy ? '' : '; only a proxy in public.trustedProxies may send one'}`
           : reasonToRefuse(value);
-      if (why === undefined) return undefined;
+      if (why === undefined) return presented;
       return failure('CERTIFICATE_WRONG', `the header ${name} ${why}`, { shown: value?.slice(0, 512) });
     },
   };
@@ -172,22 +199,27 @@ function forwardedCredential(
 const notOneOf = (fingerprint: string): string =>
   `the client's certificate, with the SHA-256 fingerprint ${fingerprint}, is not one of fingerprints`;
 
-/** Compares texts with the secret behind a reference, in constant time. Undefined never matches. */
+const presentedBy = (by: string): Presented => ({ ok: true, by });
+
+/** Compares texts with the secrets behind a reference. Undefined never matches. */
 function secretMatcher(
+  name: CredentialName,
   reference: SecretRef,
   readSecret: ReadSecret,
-  pattern: RegExp,
-  allowed: string,
-): (shown: string | undefined) => boolean {
-  const secret = readSecret(reference);
-  const place = nameOfSecret(reference);
-  if (secret === '')
-    throw new CountersignError('SECRET_UNREADABLE', `${place} is empty; put the secret there`);
-  if (!pattern.test(secret)) {
+  { pattern, allowed }: { readonly pattern: RegExp; readonly allowed: string },
+): { readonly by: readonly string[]; readonly match: (shown: string | undefined) => Presented | undefined } {
+  const accepted = acceptedSecrets(reference, readSecret);
+  if (!accepted.every(({ text }) => pattern.test(text))) {
     throw new CountersignError(
       'SECRET_UNREADABLE',
-      `${place} has characters that can change in transit; use ${allowed}`,
+      `${nameOfSecret(reference)} has characters that can change in transit; use ${allowed}`,
     );
   }
-  return (shown) => shown !== undefined && equalInConstantTime(shown, secret);
+  return {
+    by: accepted.map(({ line }) => `${name}${line}`),
+    match(shown) {
+      const secret = shown === undefined ? undefined : presentedSecret(shown, accepted);
+      return secret && presentedBy(`${name}${secret.line}`);
+    },
+  };
 }

@@ -192,7 +192,10 @@ function createSimulation(
   const { settings, clock, log } = parts;
   let opening: Promise<Plugins> | undefined;
   const plugins = (): Promise<Plugins> => {
-    opening ??= openPlugins(parts, secrets, () => undefined);
+    opening ??= openPlugins(parts, secrets, {
+      answered: () => undefined,
+      secretUsed: () => undefined,
+    });
     // The next simulation tries again.
     opening.catch(() => (opening = undefined));
     return opening;

@@ -3,13 +3,14 @@ import { CountersignError, messageOf } from '../errors.ts';
 import type { TlsContext } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
+import type { Plugins } from '../plugins/plugins.ts';
 import { type Secrets, readPem, secretsOf } from '../settings/secrets.ts';
 import type { Settings, SourceSettings } from '../settings/schema.ts';
 import { storeAddress } from '../settings/store.ts';
 import type { Authenticator } from '../signature/authenticate.ts';
 import type { DecryptionThreads } from '../signature/blocks.ts';
 import { fingerprintOf } from '../signature/keys.ts';
-import { type ReadSecret, type SecretRef, nameOfSecret } from '../values/secret.ts';
+import { type ReadSecret, type SecretRef, acceptedSecrets, nameOfSecret } from '../values/secret.ts';
 import { authenticatorOf } from './sources.ts';
 
 /*
@@ -168,6 +169,32 @@ export function keysState(unreadable: readonly UnreadableKey[]): { ok: boolean; 
     return `source ${source}: ${because}; ${key} stays in use`;
   });
   return { ok: false, because: sentences.join('\n') };
+}
+
+/**
+ * The keys and secrets that are accepted now, by their owner: as a source's callbacks name them in the journal,
+ * and those of services and of `ops.token`. A token that can't be read is left out.
+ */
+export function acceptedKeys(
+  { ops: { token } }: Settings,
+  read: ReadSecret,
+  { keys, plugins }: { readonly keys: WatchedKeys; readonly plugins: Plugins },
+): ReadonlyMap<string, readonly string[]> {
+  const tokens = (): readonly string[] => {
+    try {
+      return token === undefined ? [] : acceptedSecrets(token, read).map(({ line }) => `token${line}`);
+    } catch {
+      return [];
+    }
+  };
+  return new Map([
+    ...keys
+      .current()
+      .describe()
+      .map(({ source, by }) => [source, by] as const),
+    ...plugins.secrets().map(([service, secrets]) => [`service ${service}`, secrets] as const),
+    ['ops.token', tokens()],
+  ]);
 }
 
 export type PortName = 'public' | 'ops';

@@ -8,7 +8,7 @@ import type { Clock } from '../values/clock.ts';
 export function openPlugins(
   { settings, clock, log }: { readonly settings: Settings; readonly clock: Clock; readonly log: Log },
   secrets: Secrets,
-  answered: PluginsParts['answered'],
+  observers: Pick<PluginsParts, 'answered' | 'secretUsed'>,
 ): Promise<Plugins> {
   const { services, modules } = settings;
   return createPlugins({
@@ -19,6 +19,6 @@ export function openPlugins(
     readPem: secrets.readPem,
     report: (event, because) =>
       event === 'inquiry-resumed' ? log.info(event, { because }) : log.error(event, { because }),
-    answered,
+    ...observers,
   });
 }

@@ -17,6 +17,7 @@ import type { Settings } from '../settings/schema.ts';
 import type { Secrets } from '../settings/secrets.ts';
 import type { DecryptionThreads } from '../signature/blocks.ts';
 import type { Clock } from '../values/clock.ts';
+import { acceptedSecrets } from '../values/secret.ts';
 import type { ConsoleProcess } from './console-process.ts';
 import { type PortName, type WatchedKeys, showPortExpiries, tlsContext } from './files.ts';
 import type { Runtime } from './runtime.ts';
@@ -176,7 +177,8 @@ async function openOps(
   const api = {
     store,
     sources: orderSources(settings),
-    token: token && (() => secrets.read(token)),
+    token: token && (() => acceptedSecrets(token, secrets.read)),
+    tokenUsed: (used: string) => metrics.keyUsed('ops.token', used, clock()),
     releases,
     simulate: forwards.simulate,
     clock,

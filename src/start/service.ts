@@ -12,7 +12,7 @@ import { createDecryptionThreads } from '../signature/decryption.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { createConsoleProcess } from './console-process.ts';
-import { type WatchedKeys, watchKeys } from './files.ts';
+import { type WatchedKeys, acceptedKeys, watchKeys } from './files.ts';
 import { closeIfFailed } from './opened.ts';
 import { openPlugins } from './plugins.ts';
 import { type Ports, openPorts } from './ports.ts';
@@ -76,13 +76,18 @@ async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise
     consoleHealth,
   });
   opened.defer(() => runtime.stop());
-  const plugins = await openPlugins(parts, secrets, runtime.metrics.pluginAnswered);
+  const { metrics } = runtime;
+  const plugins = await openPlugins(parts, secrets, {
+    answered: metrics.pluginAnswered,
+    secretUsed: (service, secret) => metrics.keyUsed(`service ${service}`, secret, clock()),
+  });
   opened.defer(() => plugins.close());
   const ports = await openPorts({ ...parts, secrets, keys, threads, plugins, runtime, console }, opened);
   await runtime.start();
   ports.begin();
   if (isWithService(settings.console)) void console.target();
   opened.defer(reloadChangedFiles(parts, secrets, { keys, plugins, ports }));
+  metrics.acceptedKeys(() => acceptedKeys(settings, secrets.read, { keys, plugins }));
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
   reconciliation = await reconcileDays(parts, runtime);

@@ -1,4 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
+import { CountersignError } from '../errors.ts';
 
 /** Where to find a secret or a key. Settings never contain the secret itself. */
 export type SecretRef = { readonly file: string } | { readonly env: string };
@@ -18,4 +19,39 @@ export function nameOfSecret(reference: SecretRef): string {
 export function equalInConstantTime(a: string, b: string): boolean {
   const [first, second] = [Buffer.from(a), Buffer.from(b)];
   return first.length === second.length && timingSafeEqual(first, second);
+}
+
+/** A secret that is accepted now. */
+export interface AcceptedSecret {
+  readonly text: string;
+  /** For logs, where two are accepted: ` line 1` or ` line 2`. Otherwise the empty text. */
+  readonly line: string;
+}
+
+/**
+ * The secrets behind a reference: one or, while one replaces the other, two on lines of their own. The first
+ * is used to sign. Throws SECRET_UNREADABLE.
+ */
+export function acceptedSecrets(reference: SecretRef, read: ReadSecret): readonly AcceptedSecret[] {
+  const lines = read(reference).split(/\r?\n/);
+  const problem =
+    lines.length > 2
+      ? `has ${lines.length} lines; write one secret or, while one replaces the other, two on lines of their own`
+      : lines.length === 2 && lines.some((line) => line.startsWith('#'))
+        ? 'has a line that begins with #, and every line is a secret; delete comments'
+        : lines.some((line) => line.trim() === '')
+          ? 'has an empty line; write a secret on each line'
+          : undefined;
+  if (problem !== undefined) {
+    throw new CountersignError('SECRET_UNREADABLE', `${nameOfSecret(reference)} ${problem}`);
+  }
+  return lines.map((text, index) => ({ text, line: lines.length === 1 ? '' : ` line ${index + 1}` }));
+}
+
+/** The secret that somebody presents; undefined if it is none of them. */
+export function presentedSecret(
+  shown: string,
+  accepted: readonly AcceptedSecret[],
+): AcceptedSecret | undefined {
+  return accepted.find(({ text }) => equalInConstantTime(shown, text));
 }

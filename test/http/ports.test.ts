@@ -62,6 +62,7 @@ describe('the ops port', () => {
     store: { ...orders, ...approvals, prices: never, priceHistory: never, changePrices: never },
     sources: [],
     token: undefined,
+    tokenUsed: () => undefined,
     releases: true,
     simulate: never,
     clock: () => 0,
@@ -116,7 +117,7 @@ describe('the ops port', () => {
     const open = createOpsApp({
       metrics,
       readiness: fail,
-      api: { ...api, token: () => 'token' },
+      api: { ...api, token: () => [{ text: 'token', line: '' }] },
       hosts: [],
       onFailed,
     });

@@ -335,7 +335,8 @@ describe('the ops port in trouble', () => {
     const api: ApiParts = {
       store: { ...orders, ...approvals, prices: fail, priceHistory: fail, changePrices: fail },
       sources: [{ name: 'shop', kinds: ['payment'] as Kind[], schemes: ['rsa'] }],
-      token: () => TOKEN,
+      token: () => [{ text: TOKEN, line: '' }],
+      tokenUsed: () => undefined,
       releases: true,
       simulate: fail,
       clock: () => 0,
@@ -363,7 +364,8 @@ it('a simulation beyond those that wait is answered 429 as the document says', a
   const api: ApiParts = {
     store: {} as never,
     sources: [],
-    token: () => TOKEN,
+    token: () => [{ text: TOKEN, line: '' }],
+    tokenUsed: () => undefined,
     releases: true,
     simulate: busy,
     clock: () => 0,
@@ -549,6 +551,7 @@ describe('the routes', () => {
     store: {} as never,
     sources: [],
     token: undefined,
+    tokenUsed: () => undefined,
     releases: true,
     simulate: () => Promise.reject(new Error('nobody asks')),
     clock: () => 0,

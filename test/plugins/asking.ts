@@ -56,6 +56,7 @@ async function askingOf(
     },
     readPem: (file) => readFileSync(file, 'utf8'),
     report: (event, because) => void told.push(`${event}: ${because}`),
+    secretUsed: () => undefined,
     answered: (question, verdict) => void counted.push(`${question.type} ${question.name} ${verdict}`),
   });
   onTestFinished(() => plugins.close());

@@ -14,7 +14,7 @@ export interface Asked {
   readonly body: string;
   readonly nonce: string;
   readonly json: Readonly<Record<string, unknown>>;
-  /** Whether the signature is that of our secret, written down here once more. */
+  /** Whether a signature is that of our secret, written down here once more. */
   readonly signed: boolean;
 }
 
@@ -53,7 +53,10 @@ export const says =
 /** A service on a port of its own, gone when the test is over; with a certificate, over TLS. */
 export async function otherSide(
   answer: AnswerWith,
-  { secret = SECRET, tls }: { readonly secret?: string; readonly tls?: { cert: string; key: string } } = {},
+  {
+    secret = () => SECRET,
+    tls,
+  }: { readonly secret?: () => string; readonly tls?: { cert: string; key: string } } = {},
 ): Promise<OtherSide> {
   let answerWith = answer;
   let connections = 0;
@@ -67,10 +70,12 @@ export async function otherSide(
       const { headers, method = '', url: path = '' } = request;
       const nonce = String(headers['countersign-nonce']);
       const expected = Buffer.from(
-        hmac(secret, `${String(headers['countersign-timestamp'])}.${nonce}.${body}`),
+        hmac(secret(), `${String(headers['countersign-timestamp'])}.${nonce}.${body}`),
       );
-      const given = Buffer.from(String(headers['countersign-signature']));
-      const signed = given.length === expected.length && timingSafeEqual(given, expected);
+      const signed = String(headers['countersign-signature'])
+        .split(', ')
+        .map((each) => Buffer.from(each))
+        .some((given) => given.length === expected.length && timingSafeEqual(given, expected));
       const question = { method, path, headers, body, nonce, json: JSON.parse(body), signed };
       asked.push(question);
       answerWith(response, question);

@@ -5,11 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { placeIn } from '../cli/terminal.ts';
+import { placeIn, runCall } from '../cli/terminal.ts';
 import { readPublicKey } from '../../src/signature/keys.ts';
 import { createAuthority } from '../certificates.ts';
 import { eventually } from '../eventually.ts';
 import { PAYMENT_PATH, type TestService, VAULT_TOKEN, signedPayment, transfer } from '../service.ts';
+import { otherSide, sendSigned } from '../plugins/other-side.ts';
 import { readinessAt, serviceHere, untilReady } from './running.ts';
 
 interface Files {
@@ -54,6 +55,9 @@ async function shopWith(files: Files): Promise<TestService> {
   const shop = { name: 'shop', callback: 'payment', appKey: 'test-shop', signatures };
   return serviceHere({ settings: { sources: [shop] } });
 }
+
+const metrics = async (service: TestService): Promise<string> =>
+  (await fetch(`${service.ops}/metrics`)).text();
 
 describe('while the service runs', () => {
   it('two secrets count at once, a new one soon, and one that is gone no more', async () => {
@@ -128,8 +132,6 @@ describe('while the service runs', () => {
 });
 
 describe('a key whose file is taken away', () => {
-  const metrics = async (service: TestService): Promise<string> =>
-    (await fetch(`${service.ops}/metrics`)).text();
   const unready = (service: TestService): Promise<string> =>
     eventually('the service is not ready', async () => {
       const { status, because } = await readinessAt(service.ops);
@@ -272,3 +274,157 @@ describe.each(['public', 'ops'] as const)(
     });
   },
 );
+
+describe('a secret is replaced under load, both values in its file meanwhile', () => {
+  const OLD = 'the-old-secret-of-the-tests';
+  const NEW = 'the-new-secret-of-the-tests';
+
+  /** Something that uses a secret, as often as it can. */
+  interface User {
+    readonly service: TestService;
+    readonly file: string;
+    readonly owner: string;
+    readonly key: string;
+    /** Whether a use of the secret is accepted. */
+    readonly use: (secret: string) => Promise<boolean>;
+  }
+
+  async function cosigner(by: 'header' | 'path'): Promise<User> {
+    const files = filesOfItsOwn();
+    files.replace('secret', OLD);
+    const secret = { file: files.path('secret') };
+    const credential = by === 'header' ? { header: { name: 'x-secret', secret } } : { path: { secret } };
+    const vault = { name: 'vault', callback: 'cosigner', authenticate: [credential] };
+    const service = await serviceHere({ settings: { sources: [vault] } });
+    let requests = 0;
+    const use = async (value: string): Promise<boolean> => {
+      const body = JSON.stringify(transfer({ request_id: `w-${requests++}`, amount: '0.1' }));
+      const path = by === 'header' ? '/cosigner/withdraw' : `/cosigner/withdraw/${value}`;
+      return (
+        (await service.post(path, body, by === 'header' ? { 'x-secret': value } : {})).body === 'SUCCESS'
+      );
+    };
+    return { service, file: secret.file, owner: 'vault', key: by, use };
+  }
+
+  async function api(): Promise<User> {
+    const files = filesOfItsOwn();
+    files.replace('secret', OLD);
+    const token = { file: files.path('secret') };
+    const service = await serviceHere({ settings: { ops: { port: '0', token } } });
+    const use = async (value: string): Promise<boolean> => {
+      const headers = { authorization: `Bearer ${value}` };
+      return (await fetch(`${service.ops}/api/prices`, { headers })).status === 200;
+    };
+    return { service, file: token.file, owner: 'ops.token', key: 'token', use };
+  }
+
+  /** The service knows one secret, which it changes at once; it refuses what is not signed with it. */
+  async function askedService(): Promise<User> {
+    const files = filesOfItsOwn();
+    files.replace('secret', OLD);
+    const secret = { file: files.path('secret') };
+    let known = OLD;
+    const risk = await otherSide(
+      (response, { nonce, signed }) =>
+        sendSigned(response, nonce, JSON.stringify({ nonce, verdict: signed ? 'yes' : 'no' }), {
+          secret: known,
+        }),
+      { secret: () => known },
+    );
+    const service = await serviceHere({
+      settings: { services: [{ name: 'risk', url: risk.url, secret, timeoutMs: '1500' }] },
+      policies: {
+        'asked.yaml':
+          'policy: asked\ncallback: payment\nwhen: { source: shop }\nrules:\n  - ask: { service: risk }\n',
+      },
+    });
+    let requests = 0;
+    const use = async (value: string): Promise<boolean> => {
+      known = value;
+      return (await service.pay({ appOrderId: `asked-${requests++}`, orderAmount: '1' })) === 'SUCCESS';
+    };
+    return { service, file: secret.file, owner: 'service risk', key: 'secret', use };
+  }
+
+  const lastUsed = async ({ service, owner }: User, key: string): Promise<number | undefined> => {
+    const line = `countersign_key_last_used_timestamp_seconds{owner="${owner}",key="${key}"} `;
+    const found = (await metrics(service)).split('\n').find((each) => each.startsWith(line));
+    return found === undefined ? undefined : Number(found.slice(line.length));
+  };
+
+  it.each([
+    ['the header of a co-signer', () => cosigner('header')],
+    ['the path of a co-signer', () => cosigner('path')],
+    ['the token of the API', api],
+    ['the secret of a service', askedService],
+  ] as const)(
+    '%s: nothing is refused, and metrics and doctor say which one was used',
+    async (_what, start) => {
+      const user = await start();
+      const { service, file, owner, key, use } = user;
+      let current = OLD;
+      const ended = new AbortController();
+      let uses = 0;
+      const refused: string[] = [];
+      const load = (async () => {
+        while (!ended.signal.aborted) {
+          const secret = current;
+          if (!(await use(secret))) refused.push(secret);
+          uses += 1;
+        }
+      })();
+      onTestFinished(async () => {
+        ended.abort();
+        await load.catch(() => undefined);
+      });
+      const severalUses = async (): Promise<void> => {
+        const before = uses;
+        await eventually('the secret is used again', () => uses >= before + 20 || undefined);
+      };
+      await severalUses();
+      expect(await lastUsed(user, key)).toBeGreaterThan(0);
+
+      writeFileSync(file, `${NEW}\n${OLD}\n`);
+      await eventually(
+        'both are accepted',
+        async () => (await lastUsed(user, `${key} line 1`)) === 0 || undefined,
+      );
+      await severalUses();
+      expect(await lastUsed(user, `${key} line 1`)).toBe(0);
+      expect(await lastUsed(user, `${key} line 2`)).toBeGreaterThan(0);
+      current = NEW;
+      await severalUses();
+      expect(await lastUsed(user, `${key} line 1`)).toBeGreaterThan(0);
+      const settings = join(service.folder, 'settings.yaml');
+      const env = { COUNTERSIGN_OPS_PORT: new URL(service.ops).port };
+      const { out } = await runCall(['doctor', '--config', settings], { env, clock: Date.now });
+      expect(out).toMatch(new RegExp(`^ +${owner}: ${key} line 1: last used 20`, 'm'));
+
+      writeFileSync(file, NEW);
+      await eventually(
+        'the old one is gone',
+        async () => (await lastUsed(user, key)) !== undefined || undefined,
+      );
+      await severalUses();
+      ended.abort();
+      await load;
+      expect(refused).toEqual([]);
+      expect(await use(OLD)).toBe(false);
+      expect(JSON.stringify(service.log)).not.toMatch(/the-(?:old|new)-secret/);
+    },
+  );
+
+  it.each([
+    ['three lines', 'one\ntwo\nthree', 'has 3 lines'],
+    ['a comment', '# of May\nsecret', 'begins with #'],
+    ['an empty line between', 'one\n\ntwo', 'has 3 lines'],
+  ])('a file with %s leaves the old secret in use', async (_what, content, because) => {
+    const { service, file, use } = await cosigner('header');
+    expect(await use(OLD)).toBe(true);
+    writeFileSync(file, content);
+    expect((await logs(service, 'keys-unreadable'))['because']).toContain(because);
+    expect(await use(OLD)).toBe(true);
+    for (const line of content.split('\n')) expect(await use(line)).toBe(false);
+  });
+});

@@ -18,6 +18,9 @@ const secrets = {
   EMPTY: '',
   COMMA: 'a,b',
   LINES: 'a\nb',
+  SPACED: 'a\n b',
+  THREE: 'a\nb\nc',
+  COMMENT: '# of May\nb',
   UMLAUT: 'ü',
   SLASH: 'a/b',
   CLIENT: client.publicText,
@@ -120,6 +123,16 @@ describe('secrets in a header or in the path', () => {
   it('no header', () => expect(judge([byHeader], {})).toBe('HEADER_WRONG'));
   it('the right header', () => expect(judge([byHeader], { headers: token })).toBe('ok'));
 
+  it('of two secrets each is right, and it is said which', () => {
+    const both: CosignerCredential = { header: { name: 'x-secret', secret: { env: 'LINES' } } };
+    const by = (value: string): unknown => {
+      const outcome = outcomeOf([byAddress, both], { headers: { 'x-secret': value } });
+      return outcome.ok ? outcome.by : outcome.code;
+    };
+    expect(['a', 'b'].map(by)).toEqual(['addresses+header line 1', 'addresses+header line 2']);
+    for (const value of ['', 'ab', 'a b', 'A']) expect(by(value)).toBe('HEADER_WRONG');
+  });
+
   for (const pathSecret of ['', 'x', secrets.PATH.toUpperCase(), `${secrets.PATH}/`, `${secrets.PATH}0`]) {
     it(`path ${JSON.stringify(pathSecret)}`, () =>
       expect(judge([byPath], { pathSecret })).toBe('PATH_WRONG'));
@@ -127,7 +140,7 @@ describe('secrets in a header or in the path', () => {
   it('no path', () => expect(judge([byPath], {})).toBe('PATH_WRONG'));
   it('the right path', () => expect(judge([byPath], { pathSecret: secrets.PATH })).toBe('ok'));
 
-  for (const env of ['EMPTY', 'COMMA', 'LINES', 'UMLAUT', 'ABSENT']) {
+  for (const env of ['EMPTY', 'COMMA', 'SPACED', 'THREE', 'COMMENT', 'UMLAUT', 'ABSENT']) {
     it(`a header secret ${env} is a fault`, () => {
       const fault = faultOf(() => judge([{ header: { name: 'x-secret', secret: { env } } }], {}));
       expect(fault.code).toBe('SECRET_UNREADABLE');

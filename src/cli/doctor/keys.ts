@@ -8,13 +8,14 @@ import { sharedKeys } from '../../signature/authenticate.ts';
 import { authenticatorOf } from '../../start/sources.ts';
 import type { PortName } from '../../start/files.ts';
 import { isLoopback } from '../../values/loopback.ts';
-import { type ReadSecret, nameOfSecret } from '../../values/secret.ts';
-import { isoTime } from '../print.ts';
+import { type ReadSecret, type SecretRef, acceptedSecrets, nameOfSecret } from '../../values/secret.ts';
+import { counted, isoTime } from '../print.ts';
 import {
   type Examined,
   type Found,
   type Problem,
   fault,
+  guarded,
   guardedEach,
   hasFault,
   ok,
@@ -32,11 +33,13 @@ export async function checkKeys({ session, settings }: Examined): Promise<readon
     const shared = sharedKeys(authenticatorOf(settings, secrets.read).describe());
     found.push(...shared.map((because) => warning(because)));
   }
+  const { token } = settings.ops;
+  const tokens = await guarded(() => (token === undefined ? [] : [tokenOf(token, secrets.read)]));
   const ports = await guardedEach(['public', 'ops'] as const, (port) =>
     certificateOfPort(port, settings[port].tls, secrets.read, session.clock()),
   );
   const weak = [...demoCredentials(settings, secrets.read), ...secrets.warnings()];
-  return [...found, ...ports, ...weak.map((because) => warning(because))];
+  return [...found, ...tokens, ...ports, ...weak.map((because) => warning(because))];
 }
 
 function keysOfSource(settings: Settings, source: SourceSettings, readSecret: ReadSecret): readonly Found[] {
@@ -48,6 +51,11 @@ function keysOfSource(settings: Settings, source: SourceSettings, readSecret: Re
       ...warnings.map((because) => warning(`${name}: ${because}`)),
     ];
   });
+}
+
+function tokenOf(token: SecretRef, readSecret: ReadSecret): Found {
+  const accepted = acceptedSecrets(token, readSecret).length;
+  return ok(`the API accepts ${counted(accepted, 'token')}, in ${nameOfSecret(token)}`);
 }
 
 const EXPIRES_SOON_MS = 30 * 86_400_000;
@@ -89,10 +97,10 @@ type Service = Settings['services'][number];
 /** The least number of characters. A shorter secret can be found by brute force. */
 const SHORT_SECRET = 16;
 
-const SERVICE_PROBLEMS: readonly Problem<{ service: Service; url: URL; secret: string }>[] = [
+const SERVICE_PROBLEMS: readonly Problem<{ service: Service; url: URL; shortest: number }>[] = [
   {
     state: 'warning',
-    if: ({ secret }) => secret.length < SHORT_SECRET,
+    if: ({ shortest }) => shortest < SHORT_SECRET,
     because: ({ service }) => `the secret of service ${service.name} is short`,
     cure: 'make one with `openssl rand -hex 32` for both sides',
   },
@@ -114,7 +122,8 @@ const SERVICE_PROBLEMS: readonly Problem<{ service: Service; url: URL; secret: s
 function checkService(service: Service, readSecret: ReadSecret): readonly Found[] {
   const { name, secret, ca } = service;
   const url = new URL(service.url);
-  const facts = { service, url, secret: readSecret(secret) };
+  const accepted = acceptedSecrets(secret, readSecret).map(({ text }) => text);
+  const facts = { service, url, shortest: Math.min(...accepted.map(({ length }) => length)) };
   if (ca !== undefined) expectCertificate(ca, name);
   return [
     ok(`service ${name} is called at ${url.origin}, with the secret in ${nameOfSecret(secret)}`),

@@ -191,10 +191,25 @@ export async function checkPorts({
   const running = await readinessAt(ops);
   if (running === undefined) return [await checkFree('public', publicPort), await checkFree('ops', ops)];
   const because = `a Countersign service is running at ${opsUrl(ops)}`;
-  if (running.ready) return [ok(`${because}, and ready`)];
+  const used = await keysUsed(ops);
+  if (running.ready) return [ok(`${because}, and ready`), ...used];
   const wrong = running.checks.filter((check) => !check.ok);
   const why = wrong.map((check) => `${check.name}: ${check.because}`).join('; ');
-  return [fault(`${because}, and not ready: ${why}`)];
+  return [fault(`${because}, and not ready: ${why}`), ...used];
+}
+
+const KEY_LAST_USED = /^countersign_key_last_used_timestamp_seconds\{owner="(.*)",key="(.*)"\} (\S+)$/gm;
+
+/** When the running service last used each key and secret: what an operator must know to remove an old one. */
+async function keysUsed(ops: Settings['ops']): Promise<readonly Found[]> {
+  const metrics = await askOps(ops, '/metrics').catch(() => undefined);
+  const lines = [...(metrics?.body ?? '').matchAll(KEY_LAST_USED)].map(([, owner, key, seconds]) => {
+    const used = seconds === '0' ? 'not used' : `last used ${isoTime(Number(seconds) * 1000)}`;
+    return `\n  ${owner}: ${key}: ${used}`;
+  });
+  return lines.length === 0
+    ? []
+    : [ok(`since it started, that service has used these keys and secrets:${lines.join('')}`)];
 }
 
 const readiness = z.object({
