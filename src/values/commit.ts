@@ -9,9 +9,8 @@ const NAME = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 export const COMMIT = commitOf(fileURLToPath(new URL('../..', import.meta.url)));
 
 /**
- * The commit of a folder: what its file `commit` says, which the build of the image writes, else what is checked
- * out there. Changes that are not committed don't show. Starts no program, and never
- * throws.
+ * The commit of a folder: what its file `commit` says, which the build of the image writes, else what is
+ * checked out there. Changes that are not committed don't show. Starts no program, and never throws.
  */
 export function commitOf(folder: string): string {
   const written = textOf(join(folder, 'commit'));

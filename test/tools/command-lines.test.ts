@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The tools with options, and the program of each. */
 const TOOLS = Object.entries(packageJson.scripts).flatMap(([script, command]) => {
-  const [, program] = /^node (tools\/(?!demo|image|package)\S+\.ts)$/.exec(command) ?? [];
+  const [, program] = /^node (tools\/(?!demo|image|package|release|sbom)\S+\.ts)$/.exec(command) ?? [];
   return program === undefined ? [] : [[script, program] as const];
 });
 

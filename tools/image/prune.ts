@@ -17,7 +17,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
  */
 
 /** Optional peers of viem, which development needs. Nothing in the service imports them. */
-const UNUSED: readonly string[] = ['typescript', '@typescript'];
+export const UNUSED: readonly string[] = ['typescript', '@typescript'];
 /** The imports of the service from the packages in OF_VIEM. */
 export const ENTRIES: readonly string[] = ['viem/utils', '@scure/base'];
 /** viem and its dependencies, which nothing else depends on. */

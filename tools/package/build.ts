@@ -6,7 +6,8 @@ import { methodsTable } from '../../packages/platform/operations-page.ts';
 import { clientDeclarations } from './declarations.ts';
 
 /*
- * Makes the npm package of the platform's client: `npm run package`, or `node tools/package/build.ts FOLDER`.
+ * Makes the npm package of the platform's client: `npm run package`, or `npm run package -- FOLDER REPOSITORY`. npm
+ * publishes a package with provenance only if it names the repository that it is made from.
  *
  * The compiler writes the JavaScript and the declarations of packages/platform/index.ts and of what it imports.
  * The declarations of client.ts are made from the operations. A file that the package doesn't import is removed, such as the declarations of its inner modules. The
@@ -38,7 +39,7 @@ interface Lock {
 export type Files = ReadonlyMap<string, string>;
 
 /** Writes the package into a folder. Returns the path of the archive that npm installs. */
-export function buildPackage(folder: string): string {
+export function buildPackage(folder: string, repository?: string): string {
   const content = join(folder, NAME);
   rmSync(content, { recursive: true, force: true });
   compile(content);
@@ -55,6 +56,9 @@ export function buildPackage(folder: string): string {
     version: root.version,
     description: "The typed client of the platform's merchant API: payments, orders, balances, the bill",
     license: root.license,
+    ...(repository !== undefined && {
+      repository: { type: 'git', url: `git+${repository}.git`, directory: 'packages/platform' },
+    }),
     type: 'module',
     sideEffects: false,
     exports: {
@@ -169,7 +173,7 @@ function run(program: string, args: readonly string[], cwd: string): void {
 
 if (import.meta.main) {
   const folder = process.argv[2] ?? join(ROOT, 'dist');
-  const archive = buildPackage(folder);
+  const archive = buildPackage(folder, process.argv[3]);
   const manifest = readFileSync(join(folder, NAME, 'package.json'), 'utf8');
   const { version, engines, dependencies } = JSON.parse(manifest) as Manifest & {
     readonly engines: { readonly node: string };

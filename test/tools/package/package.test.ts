@@ -47,7 +47,7 @@ let files: ReadonlyMap<string, string>;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-package-'));
-  archive = buildPackage(folder);
+  archive = buildPackage(folder, 'https://git.example/ada/countersign');
   rmSync(join(folder, NAME), { recursive: true });
   writeConsumer();
   const args = ['install', '--prefer-offline', '--no-audit', '--no-fund'];
@@ -103,6 +103,11 @@ describe('the archive', () => {
     expect(all).not.toMatch(/-----BEGIN [A-Z ]+-----\s+[A-Za-z0-9+/]{20}/);
     expect(all).not.toContain(ROOT);
     expect(all).not.toMatch(/from '[^']+\.ts'/);
+  });
+
+  it('names the repository that it is made from, as npm wants it for provenance', () => {
+    const url = 'git+https://git.example/ada/countersign.git';
+    expect(manifest).toMatchObject({ repository: { type: 'git', url, directory: 'packages/platform' } });
   });
 
   it('has the version and the license of the project, its Node versions, and no side effects', () => {
