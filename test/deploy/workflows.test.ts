@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -65,9 +66,8 @@ function faultsOf(text: string): readonly string[] {
   }
   for (const [id, job] of Object.entries(jobs)) {
     const at = `${name}/${id}`;
-    const rights = Object.entries(Object(job.permissions)).sort();
-    const needed = Object.entries(PERMISSIONS[at] ?? {}).sort();
-    require(JSON.stringify(rights) === JSON.stringify(needed), `${at} has other rights than it needs`);
+    const needed = PERMISSIONS[at] ?? {};
+    require(isDeepStrictEqual(job.permissions, needed), `${at} has other rights than it needs`);
     require(job.uses !== undefined || job['timeout-minutes'] !== undefined, `${at} has no time-out`);
     for (const { uses = '', run = '', with: inputs } of job.steps) {
       require(!run.includes('${{'), `${at} puts an expression into a script`);
