@@ -3,10 +3,8 @@ import { compileRelease } from '../../src/policy/compile.ts';
 import type { Release } from '../../src/policy/release.ts';
 import { WINDOW_MAX_MS, durationMs } from '../../src/policy/language/parameter.ts';
 import type { PolicyTest } from '../../src/policy/suite/suite.ts';
-import { exampleNames } from '../../tools/generate/examples.ts';
-import { readPolicyDirectory } from '../../src/release/files.ts';
 import { runTests } from '../../src/simulation/run-tests.ts';
-import { readTests } from '../../src/simulation/test-files.ts';
+import { everySuite } from '../scenarios/rule-cases.ts';
 import { AMOUNT_SCALE, formatAmount, parseAmount } from '../../src/values/amount.ts';
 import { type Json, canonicalJson, isObject } from '../../src/values/canonical.ts';
 
@@ -14,47 +12,42 @@ const ANY_AMOUNT = 'the amount may be any, so its decimals have no effect';
 
 /** By example, the changes that no callback can show, with the reason. */
 const WITHOUT_EFFECT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  'a-shop-and-its-group': {
+  schedule: {
+    'rules.1.when.during.hours.0: 08:00-10:00 to 07:59-10:00': 'the schedule is closed then',
+    'rules.1.when.during.hours.0: 08:00-10:00 to 08:01-10:00': 'the schedule is closed then',
+    'rules.1.when.during.hours.1: 11:00-12:00 to 11:00-12:01': 'the schedule is closed then',
+  },
+  'value-limit': {
+    'rules.0.value-limit.maxAge: 2h to 7201s': 'the other value-limit refuses an older price',
+    'rules.1.value-limit.maxAge: 2h to 7201s': 'the other value-limit refuses an older price',
+  },
+  'docs/examples/a-shop-and-its-group': {
     'rules.3.value-limit.maxAge: 2h to 7201s': 'the other value-limit refuses an older price',
     'rules.4.value-limit.maxAge: 2h to 7201s': 'the other value-limit refuses an older price',
   },
-  'approval-above-a-value': {
+  'docs/examples/approval-above-a-value': {
     'rules.1.when.value.maxAge: 5m to 301s': 'the value-limit refuses an older price',
   },
-  'new-addresses-little': {
+  'docs/examples/new-addresses-little': {
     'rules.1.any.1.window-limit.window: 24h to 89280s': 'after 24h the address is known',
   },
-  'open-on-saturdays': {
-    'rules.1.when.during.hours.0: 06:00-07:00 to 05:59-07:00': 'the schedule is closed then',
-    'rules.1.when.during.hours.0: 06:00-07:00 to 06:01-07:00': 'the schedule is closed then',
-    'rules.1.when.during.hours.0: 06:00-07:00 to 06:00-06:59': 'the schedule is closed then',
-    'rules.1.when.during.hours.0: 06:00-07:00 to 06:00-07:01': 'the schedule is closed then',
-    'rules.1.when.during.hours.1: 09:00-12:00 to 08:59-12:00': 'the schedule is closed then',
-    'rules.1.when.during.hours.1: 09:00-12:00 to 09:00-12:01': 'the schedule is closed then',
-  },
-  'signatures-by-amount': {
+  'docs/examples/signatures-by-amount': {
     'rules.0.when.amount.below: 100 to 99.99': 'the amount-limit covers the payment',
     'rules.0.when.amount.below: 100 to 100.01': 'the rule passes, and the next one decides',
     'rules.1.when.amount.atMost: 1000 to 1000.1': 'the amount-limit refuses the payment',
   },
-  'tiers-of-value': {
+  'docs/examples/tiers-of-value': {
     'rules.0.when.value.below: 500 to 500.05': 'the rule passes, and the next one decides',
   },
-  'tokens-a-day': {
+  'docs/examples/tokens-a-day': {
     'rules.1.contract-calls.calls.2.decimals: 6 to 5': ANY_AMOUNT,
     'rules.1.contract-calls.calls.2.decimals: 6 to 7': ANY_AMOUNT,
     'rules.1.contract-calls.calls.3.decimals: 6 to 5': ANY_AMOUNT,
     'rules.1.contract-calls.calls.3.decimals: 6 to 7': ANY_AMOUNT,
     'rules.1.contract-calls.plain.max: 10 to 10.001': 'the window-limit has the same maximum',
   },
-  'tokens-to-new-recipients': {
+  'docs/examples/tokens-to-new-recipients': {
     'rules.0.amount-limit.max.ETH: 0 to 0.0001': 'only tokens are approved, and ETH has no contract',
-  },
-  'value-an-hour': {
-    'rules.1.contract-calls.calls.2.decimals: 6 to 5': ANY_AMOUNT,
-    'rules.1.contract-calls.calls.2.decimals: 6 to 7': ANY_AMOUNT,
-    'rules.1.contract-calls.calls.3.decimals: 6 to 5': ANY_AMOUNT,
-    'rules.1.contract-calls.calls.3.decimals: 6 to 7': ANY_AMOUNT,
   },
 };
 
@@ -65,22 +58,21 @@ const ONE = 10n ** BigInt(AMOUNT_SCALE);
 const WINDOW_STEPS = 30;
 const MINUTES_A_DAY = 1440;
 
-const names = await exampleNames();
+/** Besides the folders of docs/examples, the pages of the rules, except one. */
+const suites = (await everySuite()).filter(({ of }) => of !== 'config/policies' && of !== 'contract-calls');
 
-describe.each(names)('docs/examples/%s', (name) => {
-  it('has a callback at both sides of each number, duration and time of its policies', async () => {
-    const folder = `docs/examples/${name}`;
-    const [release, tests] = await Promise.all([readPolicyDirectory(folder), readTests(folder)]);
+describe.each(suites)('$of', ({ of, release, tests }) => {
+  it('has a callback at both sides of each number, duration and time of its policies', () => {
     expect(failsAny(tests, release)).toBe(false);
     const unnoticed = changesOf(release)
       .filter((change) => !failsAny(tests, change.release))
       .map(({ description }) => description);
-    expect(unnoticed.sort()).toEqual(Object.keys(WITHOUT_EFFECT[name] ?? {}).sort());
+    expect(unnoticed.sort()).toEqual(Object.keys(WITHOUT_EFFECT[of] ?? {}).sort());
   });
 });
 
 it('no reason is given for an example that does not exist', () => {
-  expect(Object.keys(WITHOUT_EFFECT).filter((name) => !names.includes(name))).toEqual([]);
+  expect(Object.keys(WITHOUT_EFFECT).filter((name) => !suites.some(({ of }) => of === name))).toEqual([]);
 });
 
 it('a number, a share, a duration and hours are changed by the smallest step that matters', () => {

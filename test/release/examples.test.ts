@@ -9,10 +9,9 @@ import { readTests } from '../../src/simulation/test-files.ts';
 
 const names = await exampleNames();
 
-it('there are at least thirty examples, and a page that lists them', async () => {
+it('a page lists the examples', async () => {
   const [path, page] = await examplesPage(readHere);
   expect(readFileSync(path, 'utf8')).toBe(page);
-  expect(names.length).toBeGreaterThanOrEqual(30);
 });
 
 describe.each(names)('docs/examples/%s', (name) => {
