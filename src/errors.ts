@@ -41,12 +41,21 @@ export const ERRORS = {
     meaning: 'The file of the embedded store was moved or replaced while it was open. Restart the service.',
   },
   NOT_RUNNING: { exit: 2, status: 503, meaning: 'The process that simulates does not run. Try again.' },
-  STORE_UNSAFE: { exit: 2, meaning: 'The store could lose decisions. Change its configuration.' },
+  STORE_UNSAFE: {
+    exit: 2,
+    status: 503,
+    meaning: 'The store could lose decisions. Change its configuration.',
+  },
   STORE_LOST: {
     exit: 2,
+    status: 503,
     meaning: 'The store has lost data. Everything is frozen until somebody acknowledges it.',
   },
-  STORE_CORRUPT: { exit: 2, meaning: "Something that was stored can't be read. Restore it from a copy." },
+  STORE_CORRUPT: {
+    exit: 2,
+    status: 503,
+    meaning: "Something that was stored can't be read. Restore it from a copy.",
+  },
   STORE_MISSING: { exit: 2, meaning: 'There is no embedded store where the settings say, or it is empty.' },
   CLOCK_JUMPED: { exit: 2, meaning: "The store's clock is too far ahead of the store's time." },
   SETTINGS_INVALID: { exit: 2, meaning: 'The settings have faults. All are listed.' },

@@ -44,12 +44,18 @@ export interface ApiParts {
   readonly onDenied: (address: string) => void;
 }
 
-/** Called for each request that ends with an internal error. */
+/** Called for each request that can't be served: because of an internal error, or of the store. */
 export type OnFailed = (request: string, because: string) => void;
 
 /** How the log names a request, without parameters: `GET /readyz`. */
 export const requestName = ({ method, baseUrl, path }: Request): string =>
   `${method} ${`${baseUrl}${path}`.replace(INVITATION, '$1TOKEN')}`;
+
+/** How the log names a call of the API: `GET /api/orders/:source/:kind/:id`. The log limits lines by name. */
+const callName = (request: Request): string => {
+  const route: { readonly path: string } | undefined = request.route;
+  return route === undefined ? requestName(request) : `${request.method} ${request.baseUrl}${route.path}`;
+};
 
 /** Who reads the log must not be able to use an invitation to the console. */
 const INVITATION = /^(\/console\/+invite\/+)[^/]+/i;
@@ -139,7 +145,7 @@ const servingOn =
 
 function answerFaults(onFailed: OnFailed): ErrorRequestHandler {
   return (thrown: unknown, request, response, _next) => {
-    if (isInternal(thrown)) onFailed(requestName(request), messageOf(thrown));
+    if (isFailure(thrown)) onFailed(callName(request), messageOf(thrown));
     answerFault(thrown, response);
   };
 }
@@ -158,6 +164,10 @@ function read<T>(shape: z.ZodType<T>, value: unknown, expected: string): T {
   if (parsed.success) return parsed.data;
   throw usageError(`${formatSchemaError(parsed.error, value, 'the body')}; write ${expected}`);
 }
+
+/** Whether the service, and not the call, is at fault. */
+const isFailure = (thrown: unknown): boolean =>
+  thrown instanceof CountersignError ? statusOf(thrown.code) >= 500 : isInternal(thrown);
 
 /** Express throws a URIError for a path with a wrong percent-encoding. */
 const isInternal = (thrown: unknown): boolean =>

@@ -52,7 +52,7 @@ export const REFUSALS: Readonly<Record<number, string>> = {
   415: 'the body is not `application/json` in UTF-8',
   429: 'too many simulations are waiting',
   500: 'an internal error',
-  503: "the service can't reach the store, or the process that simulates does not run",
+  503: "the service can't use the store, or the process that simulates does not run",
 };
 
 /** The refusals of all API routes, and those of routes with a body. */

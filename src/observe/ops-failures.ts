@@ -3,7 +3,7 @@ import type { Log } from './log.ts';
 
 const LINE_EVERY_MS = 10_000;
 
-/** Logs requests that end with an internal error: one line of each request in ten seconds. */
+/** Logs requests that can't be served: one line of each request in ten seconds. */
 export function logOpsFailures(log: Log): (request: string, because: string) => void {
   const nowMs = (): number => performance.now();
   const limit = createLineLimit({ clock: nowMs, lines: 1, windowMs: LINE_EVERY_MS });

@@ -1,6 +1,9 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createKeys } from '../../src/store/redis/keys.ts';
+import { startRedisServer } from '../redis-server.ts';
 import { type TestService, startTestService } from '../service.ts';
+import { rawClient } from '../store/redis-under-test.ts';
 
 const TOKEN = 'ops-token-of-the-tests';
 const ANNOUNCED = `policy: announced
@@ -237,5 +240,33 @@ describe('the API without a token in the settings', () => {
       error: { message: expect.stringContaining('ops.token') as string },
     });
     await service.stop();
+  });
+});
+
+describe('the API on a store that is damaged', () => {
+  it('answers 503 and what to do, and one line of the log says so', async () => {
+    const redis = await startRedisServer();
+    onTestFinished(() => redis.stop());
+    const service = await startTestService({
+      redis: redis.url,
+      settings: { ops: { port: '0', token: { env: 'OPS_TOKEN' } } },
+      env: { OPS_TOKEN: TOKEN },
+    });
+    onTestFinished(() => service.stop());
+    await rawClient(redis).hset(createKeys('countersign').prices, { 'a:BTC': 'cheap' });
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    for (const _ of ['first', 'again']) {
+      const response = await fetch(`${service.ops}/api/prices`, { headers });
+      expect([response.status, await response.json()]).toEqual([
+        503,
+        { error: { code: 'STORE_CORRUPT', message: expect.stringMatching(/or restore a backup$/) } },
+      ]);
+    }
+    expect(service.log.filter(({ event }) => event === 'ops-failed')).toEqual([
+      expect.objectContaining({
+        level: 'error',
+        because: expect.stringMatching(/^GET \/api\/prices: Redis holds an unexpected value for .*backup$/),
+      }),
+    ]);
   });
 });

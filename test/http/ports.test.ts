@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CountersignError } from '../../src/errors.ts';
 import type { ApiParts } from '../../src/http/api.ts';
 import { createOpsApp } from '../../src/http/ops.ts';
 import { PAYMENT_PATH, type TestService, signedPayment, startTestService } from '../service.ts';
@@ -51,6 +52,8 @@ describe('the public port', () => {
     expect(['', 'FAILURE']).toContain(answer.text);
   });
 });
+
+const BEARER = { authorization: 'Bearer token' };
 
 describe('the ops port', () => {
   const metrics = (): Promise<{ contentType: string; text: string }> =>
@@ -131,5 +134,43 @@ describe('the ops port', () => {
       ['GET /metrics', 'a fault at /srv/app'],
       ['GET /api/prices', 'the store is not to be asked'],
     ]);
+  });
+
+  it.each(['STORE_UNREACHABLE', 'STORE_MOVED', 'STORE_LOST', 'STORE_CORRUPT', 'STORE_UNSAFE'] as const)(
+    'answers 503 and the cure if the store fails with %s, and says so to the log without the order',
+    async (code) => {
+      const message = 'the order can’t be read; restore the store from a backup';
+      const order = (): Promise<never> => Promise.reject(new CountersignError(code, message));
+      const sources = [{ name: 'shop', kinds: ['payment'] as const, schemes: ['rsa'] }];
+      const app = createOpsApp({
+        metrics,
+        readiness: never,
+        api: { ...api, sources, store: { ...api.store, order }, token: () => [{ text: 'token', line: '' }] },
+        hosts: [],
+        onFailed,
+      });
+      const answer = await request(app).get('/api/orders/shop/payment/11321').set(BEARER);
+      expect([answer.status, answer.body]).toEqual([503, { error: { code, message } }]);
+      expect(failures.splice(0)).toEqual([['GET /api/orders/:source/:kind/:id', message]]);
+    },
+  );
+
+  it.each([
+    ['/api/orders/shop/payment/11321', 404],
+    ['/api/orders/other/payment/11321', 400],
+    ['/api/orders/shop/payment/%ff', 400],
+    ['/api/other', 404],
+  ])('says nothing of a wrong call to the log: %s', async (path, status) => {
+    const order = (): Promise<undefined> => Promise.resolve(undefined);
+    const sources = [{ name: 'shop', kinds: ['payment'] as const, schemes: ['rsa'] }];
+    const app = createOpsApp({
+      metrics,
+      readiness: never,
+      api: { ...api, sources, store: { ...api.store, order }, token: () => [{ text: 'token', line: '' }] },
+      hosts: [],
+      onFailed,
+    });
+    expect((await request(app).get(path).set(BEARER)).status).toBe(status);
+    expect(failures).toEqual([]);
   });
 });
