@@ -42,16 +42,20 @@ export interface LoadMonitorParts {
 }
 
 const SECONDS = 10;
-const CONNECTIONS_FULL =
-  'connections are closed unanswered, because as many are open as public.limits.connections allows; ' +
-  'let the gateway keep fewer open, or raise the limit';
 
-const ADDRESS_FULL =
-  'connections of this address are closed unanswered, because it has as many open as ' +
-  'public.limits.connectionsPerAddress allows, or misuses them (see not-served); ' +
-  'if it is your gateway, list it in public.trustedProxies';
+/** The codes of connections that are turned away for the load, with the reasons. */
+export const CLOSED = {
+  OVERLOADED:
+    'connections are closed unanswered, because as many are open as public.limits.connections allows; ' +
+    'let the gateway keep fewer open, or raise the limit',
+  ADDRESS_CONNECTIONS:
+    'connections of this address are closed unanswered, because it has as many open as ' +
+    'public.limits.connectionsPerAddress allows, or misuses them (see not-served); ' +
+    'if it is your gateway, list it in public.trustedProxies',
+} as const;
 
-const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, because: string]>> = {
+/** The codes of {@link Unserved}, with the reasons. */
+export const UNSERVED: Readonly<Record<Unserved['reason'], readonly [code: string, because: string]>> = {
   'not-found': ['NOT_FOUND', 'was answered 404; send callbacks to the paths in docs/callbacks.md'],
   method: ['METHOD_NOT_ALLOWED', 'was answered 405; send callbacks by POST'],
   pipelined: [
@@ -82,13 +86,13 @@ export function createLoadMonitor({ nowMs, metrics, write }: LoadMonitorParts): 
       write('turned-away', { code, because, address });
     },
     connectionClosed(address) {
-      const [reason, recent, code, because] =
+      const [reason, recent, code] =
         address === undefined
-          ? (['connections', overloaded, 'OVERLOADED', CONNECTIONS_FULL] as const)
-          : (['address-connections', throttled, 'ADDRESS_CONNECTIONS', ADDRESS_FULL] as const);
+          ? (['connections', overloaded, 'OVERLOADED'] as const)
+          : (['address-connections', throttled, 'ADDRESS_CONNECTIONS'] as const);
       metrics.turnedAway(reason);
       recent.add();
-      write('turned-away', { code, because, address });
+      write('turned-away', { code, because: CLOSED[code], address });
     },
     unserved({ reason, address, request, meant }) {
       metrics.unserved(reason);

@@ -1,4 +1,5 @@
 import { ERRORS, FAILURES } from '../../src/errors.ts';
+import { CLOSED, UNSERVED } from '../../src/http/load.ts';
 import { DECISION_REASONS } from '../../src/policy/explain.ts';
 import { NOTIFICATION_REASONS } from '../../src/store/store.ts';
 import { type GeneratedFile, type ReadFile, pageWith } from './marks.ts';
@@ -24,6 +25,11 @@ function codes(): string {
     section('Decisions', ['meaning'], [['APPROVED', 'approved'], ...Object.entries(decisions)]),
     section('Notifications', ['meaning'], Object.entries(NOTIFICATION_REASONS)),
     section('Callbacks that are answered FAILURE without a decision', ['meaning', 'step'], failures),
+    section(
+      'Requests and connections that are not served',
+      ['meaning'],
+      [...Object.values(UNSERVED), ...Object.entries(CLOSED)],
+    ),
     section('Errors of commands and of the API', ['meaning', 'exit code', 'status'], errors),
   ].join('\n\n');
 }
