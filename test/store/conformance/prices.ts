@@ -1,20 +1,8 @@
 import { describe, expect } from 'vitest';
 import type { PriceTable } from '../../../src/policy/facts.ts';
 import type { PriceChange, Store } from '../../../src/store/store.ts';
-import {
-  OTHER_TERMS,
-  REVISION,
-  START_MS,
-  priceChange,
-  push,
-  request,
-  revisionOf,
-  units,
-  usedOf,
-  windowClaim,
-  thaw,
-} from '../requests.ts';
-import { type OpenStore, ready, testsOn } from './store-under-test.ts';
+import { REVISION, START_MS, priceChange, push, request, revisionOf, units, thaw } from '../requests.ts';
+import { type OpenStore, testsOn } from './store-under-test.ts';
 
 const SMALLEST = `0.${'0'.repeat(35)}1`;
 const LARGEST = `${'9'.repeat(36)}.${'9'.repeat(36)}`;
@@ -221,59 +209,12 @@ export function describePrices(open: OpenStore): void {
   });
 
   describe('settle of a proposal that looked at prices', () => {
-    const priced = async () => {
-      const under = await ready(open);
-      await under.store.changePrices(priceChange({ BTC: '1' }));
-      await under.store.changePrices(priceChange({ BTC: '2' }));
-      return under;
-    };
-
-    it('decides with the version in force, and without any', async () => {
-      const { store } = await priced();
-      expect(await store.settle(request({ prices: 2 }))).toMatchObject({
-        outcome: 'decided',
-        code: 'APPROVED',
-      });
-      expect(await store.settle(request({ prices: 0 }))).toMatchObject({ outcome: 'repeated' });
-      expect(await store.settle(request({ subject: 'payment:2' }))).toMatchObject({ code: 'APPROVED' });
-    });
-
-    it.each([1, 3])('says stale with version %i, and writes nothing', async (prices) => {
-      const { store } = await priced();
-      const claims = [windowClaim('1', '10')];
-      expect(await store.settle(request({ prices, claims }))).toEqual({
-        outcome: 'stale',
-        inForce: REVISION,
-        nowMs: START_MS,
-      });
-      expect(await store.journalSize('shop')).toBe(0);
-      expect(await usedOf(store)).toBe(0n);
-      expect(await store.settle(request({ terms: OTHER_TERMS }))).toMatchObject({ code: 'APPROVED' });
-    });
-
-    it('says stale before there is a table, if it has a version', async ({ settle }) => {
-      expect(await settle({ prices: 1 })).toMatchObject({ outcome: 'stale' });
-      expect(await settle()).toMatchObject({ outcome: 'decided' });
-    });
-
-    it('says stale after frozen, and before expired and changed terms', async () => {
-      const { store } = await priced();
-      await store.settle(request());
-      const stale = request({ prices: 1, terms: OTHER_TERMS, validUntilMs: START_MS });
-      expect(await store.settle(stale)).toMatchObject({ outcome: 'stale' });
-      await store.freeze({ reason: 'drill', by: 'ada' });
-      expect(await store.settle(stale)).toMatchObject({ code: 'FROZEN' });
-    });
-
-    it('says stale for a source that is registered later as well', async () => {
-      const { store } = await priced();
-      await store.register(['late']);
-      expect(await store.settle(request({ source: 'late', prices: 1 }))).toMatchObject({ outcome: 'stale' });
-      expect(await store.settle(request({ source: 'late', prices: 2 }))).toMatchObject({ code: 'APPROVED' });
-    });
-
-    it('decides with no older version once a change has resolved, for no source', async () => {
-      const { store, another } = await priced();
+    it('decides with no older version once a change has resolved, for no source', async ({
+      store,
+      another,
+    }) => {
+      await store.changePrices(priceChange({ BTC: '1' }));
+      await store.changePrices(priceChange({ BTC: '2' }));
       const other = await another();
       const settles = (name: string): Promise<readonly string[]> =>
         Promise.all(

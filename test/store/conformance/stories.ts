@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import type { Claim } from '../../../src/claims/claims.ts';
-import type { Window } from '../../../src/claims/window.ts';
+import { type Window, groupedKey } from '../../../src/claims/window.ts';
+import type { Choice, Requirement } from '../../../src/policy/proposal.ts';
 import type { OrderAnnouncement } from '../../../src/store/store.ts';
 import { type Column, string, tablesOf } from '../../cases.ts';
 import {
@@ -18,6 +19,7 @@ import {
   markClaim,
   notice,
   orderClaim,
+  priceChange,
   push,
   refusalsClaim,
   request,
@@ -40,6 +42,9 @@ import { type OpenStore, type StoreUnderTest, testsOn } from './store-under-test
  * - `pay`, `prepare` and `start` settle an approving proposal about a payment of `shop`, or `sign_prepare` and
  *   `sign_start` about a transfer of `vault`, whose id is 1 unless it is named, under the revision that was pushed
  *   last. `of`, a counter's room, may be followed by another window than the rolling hour.
+ * - `choosing (0 1 | 2)` makes a choice: the claims 0 and 1, or claim 2. A claim decides nothing by itself then,
+ *   unless it is `deciding`. What was not looked at is `unchecked`.
+ * - `across NAME` is a counter of a group: `shop` and `kiosk` are in `sales`, `vault` in `shop`, `alone` in none.
  * - An answer has a verdict or a code, an outcome, `as NAME` to name it, `repeats NAME`, `journalled` if its entry
  *   says the same, and what each of its claims found, all of them and in their order.
  * - A claim that is `observed` decides nothing; `in NAME` is its counter or mark; a list has to have `all` or
@@ -49,10 +54,17 @@ import { type OpenStore, type StoreUnderTest, testsOn } from './store-under-test
 
 const folder = new URL('stories/', import.meta.url);
 
+/** A group may have the name of a source. */
+export const GROUPS = new Map([
+  ['shop', 'sales'],
+  ['kiosk', 'sales'],
+  ['vault', 'shop'],
+]);
+
 export function describeStories(open: OpenStore): void {
-  const it = testsOn(open);
   const subjects = readdirSync(folder).map((file) => file.replace('.yaml', ''));
   describe.each(subjects)('%s', (subject) => {
+    const it = testsOn(subject === 'groups' ? () => open(GROUPS) : open);
     const stories = tablesOf(new URL(`${subject}.yaml`, folder))('stories', string, steps);
     it.for(stories)('%s', async ([, story], { under }) => {
       const teller = tellerOf(under);
@@ -140,22 +152,49 @@ const membersOf = (texts: readonly string[]): Readonly<Record<string, string>> =
   ...Object.fromEntries(texts.map((text) => text.split('='))),
 });
 
-function claimOf(text: string): Claim {
-  const words = new Words(text);
-  const claim = claimIn(words);
-  words.end();
-  return claim;
+/** The choices of `(0 1 | (2 | 3)) (4)`: alternatives, each with the claims and the choices that it requires. */
+function choicesOf(text: string): readonly Choice[] {
+  const [decides, tokens] = [!text.includes('observed'), text.match(/[()|]|\d+/g) ?? []];
+  const choiceIn = (): Choice => {
+    const alternatives: Requirement[][] = tokens[0] === ')' ? [] : [[]];
+    for (let token = tokens.shift(); token !== ')'; token = tokens.shift()) {
+      if (token === undefined) throw new Error(`${text} has no end`);
+      if (token === '|') alternatives.push([]);
+      else alternatives.at(-1)?.push(token === '(' ? choiceIn() : Number(token));
+    }
+    return {
+      result: 0,
+      decides,
+      retryable: false,
+      alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
+    };
+  };
+  const choices: Choice[] = [];
+  while (tokens.shift() === '(') choices.push(choiceIn());
+  return choices;
+}
+
+/** Claims; those of alternatives have results of their own, and decide nothing by themselves. */
+function claimsIn(text: string | undefined, isChosen: boolean): readonly Claim[] {
+  return (text?.split(' & ') ?? []).map((each, at) => {
+    const words = new Words(each);
+    const decides = words.has('deciding');
+    const claim = claimIn(words);
+    words.end();
+    return isChosen ? { ...claim, result: at + 1, decides } : claim;
+  });
 }
 
 function claimIn(words: Words): Claim {
   const type = words.next();
-  const key = words.after('in');
+  const group = words.after('across');
+  const key = words.after('in') ?? (group === undefined ? undefined : 'counter');
   const over = {
     ...(words.has('observed') && { decides: false }),
     ...(words.has('retryable') && { retryable: true }),
     ...(words.has('failed') && { failed: true }),
   };
-  const keyed = { ...over, ...(key !== undefined && { key: keyOf(key) }) };
+  const keyed = { ...over, ...(key !== undefined && { key: groupedKey(group, keyOf(key)) }) };
   switch (type) {
     case 'amount': {
       const window = windowOf(words);
@@ -165,7 +204,8 @@ function claimIn(words: Words): Claim {
     case 'new': {
       const window = windowOf(words);
       const max = Number(words.after('of'));
-      return distinctClaim(words.rest(), max, { ...keyed, window, onlyNew: type === 'new' });
+      const values = words.rest().map((value) => groupedKey(group, keyOf(value)));
+      return distinctClaim([], max, { ...keyed, window, values, onlyNew: type === 'new' });
     }
     case 'mark':
       return markClaim({ ...keyed, exempt: words.has('exempt'), ageMs: msOf(words.after('aged') ?? '0') });
@@ -193,6 +233,7 @@ function claimIn(words: Words): Claim {
 
 /** What a claim found, as far as the text says it. */
 function foundOf(text: string): object {
+  if (text === 'unchecked') return { type: 'not-checked' };
   const words = new Words(text);
   const holds = words.next();
   if (holds !== 'holds' && holds !== 'fails') throw new Error(`"${text}" is no answer`);
@@ -256,7 +297,12 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
     return claimsOf(await store.settle(request(asked)))[0];
   };
 
-  async function settle(type: keyof typeof PARTS, words: Words, claims: readonly Claim[], expected: string) {
+  async function settle(
+    type: keyof typeof PARTS,
+    words: Words,
+    { claims, choices }: { readonly claims: readonly Claim[]; readonly choices: readonly Choice[] },
+    expected: string,
+  ) {
     const { of, kind, question } = PARTS[type];
     const id = words.id();
     const [source, revision] = [words.after('at'), words.after('under') ?? inForce];
@@ -267,7 +313,9 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
       subject: words.after('about') ?? `${kind}:${id}`,
       question,
       claims,
+      ...(choices.length > 0 && { choices }),
       refusal,
+      prices: Number(words.after('priced') ?? 0),
       scheme: words.after('by') ?? '',
       revision: revision === 'nothing' ? '' : revisionOf(revision),
       approves: !words.has('refuses'),
@@ -327,9 +375,14 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
       words.has('-');
       await store.changeList(change(name, added, words.rest(), { source }));
     },
+    async prices(words) {
+      const prices = Object.fromEntries(words.rest().map((price) => price.split('=')));
+      await store.changePrices(priceChange(prices));
+    },
     async used(words) {
       const [key = 'counter', source] = [words.after('in'), words.after('at')];
-      const claim = windowClaim('0', '0', { key: keyOf(key), window: windowOf(words) });
+      const counter = groupedKey(words.after('across'), keyOf(key));
+      const claim = windowClaim('0', '0', { key: counter, window: windowOf(words) });
       expect(await probed(claim, source)).toMatchObject({ used: units(words.next()) });
     },
     async counted(words) {
@@ -383,15 +436,18 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
   return async (step: string): Promise<void> => {
     const [asked = '', expected = ''] = step.split(' => ');
     const [head = '', claims] = asked.split(' with ');
-    const words = new Words(head);
+    const [named = '', choosing = ''] = head.split(' choosing ');
+    const words = new Words(named);
     const verb = words.next();
     try {
       if (verb in PARTS) {
-        const all = claims === undefined ? [] : claims.split(' & ').map(claimOf);
+        const choices = choicesOf(choosing);
+        const all = { claims: claimsIn(claims, choices.length > 0), choices };
         await settle(verb as keyof typeof PARTS, words, all, expected);
       } else {
         const tell = others[verb];
-        if (tell === undefined || claims !== undefined) throw new Error(`${verb} is no such step`);
+        if (tell === undefined || claims !== undefined || choosing !== '')
+          throw new Error(`${verb} is no such step`);
         if (expected !== '' && tell.length < 2) throw new Error(`${verb} has no answer`);
         await tell(words, expected);
         words.end();
