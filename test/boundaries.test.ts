@@ -16,14 +16,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'packages/platform': ['signature', 'values', 'errors'],
   settings: ['values', 'errors'],
   observe: ['values', 'errors'],
-  store: ['claims', 'policy', 'callback', 'values', 'errors'],
+  'packages/opentelemetry': ['observe'],
+  store: ['observe', 'claims', 'policy', 'callback', 'values', 'errors'],
   journal: ['store', 'claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['journal', 'store', 'values', 'errors'],
   'packages/sandbox': ['values', 'errors'],
   openapi: ['packages/platform', 'packages/sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
-  plugins: ['pipeline', 'policy', 'callback', 'values', 'errors'],
+  plugins: ['pipeline', 'observe', 'policy', 'callback', 'values', 'errors'],
   simulation: [
     'journal',
     'orders',
@@ -68,6 +69,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'errors',
   ],
   start: [
+    'packages/opentelemetry',
     'console',
     'journal',
     'simulation',
@@ -133,6 +135,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@marcbachmann/cel-js': ['policy'],
   cockatiel: ['plugins'],
   '@simplewebauthn/server': ['console'],
+  '@opentelemetry/api': ['packages/opentelemetry'],
+  '@opentelemetry/sdk-trace': ['packages/opentelemetry'],
 };
 const PURE: Readonly<Record<string, readonly string[]>> = {
   claims: ['zod'],

@@ -53,9 +53,9 @@ export function createPublicApp({
   trustProxies(app, trustedProxies);
   app.set('query parser', false);
 
-  for (const { path, route, secret } of urls) {
-    const url = secret ? `${escapePath(path)}/:secret` : escapePath(path);
-    app.post(url, (request, response) => answer(request, response, route));
+  for (const served of urls) {
+    const url = urlPattern(served);
+    app.post(url, (request, response) => answer(request, response, served));
     app.all(url, (request, response) => {
       count(request, response, 'method');
       response.set('Allow', 'POST').status(405).end();
@@ -81,7 +81,7 @@ export function createPublicApp({
       response.set('Connection', 'close');
   }
 
-  async function answer(request: Request, response: Response, route: Route): Promise<void> {
+  async function answer(request: Request, response: Response, { path, route }: CallbackUrl): Promise<void> {
     const { secret } = request.params;
     const peer = request.socket.remoteAddress ?? '';
     const fromProxy = isTrustedProxy(peer);
@@ -89,6 +89,7 @@ export function createPublicApp({
       requestId: randomUUID(),
       arrivedMs: arrivals.of(request),
       route,
+      path,
       // X-Forwarded-For is read only if a trusted proxy sent it.
       address: hostOf((fromProxy ? request.ip : peer) ?? ''),
       header: (name) => headerOf(request, name),
@@ -166,15 +167,16 @@ function closestPath(path: string, paths: readonly string[]): string | undefined
 }
 
 /** The paths of the settings are literal. Express would read some characters as a pattern. */
-function escapePath(path: string): string {
-  return path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
+function urlPattern({ path, secret }: CallbackUrl): string {
+  const escaped = path.replace(/[{}()[\]+?!:*\\]/g, '\\$&');
+  return secret ? `${escaped}/:secret` : escaped;
 }
 
 /** A header that was sent twice counts as missing, because it is not known which value the gateway wrote. */
 function headerOf(request: Request, name: string): string | undefined {
   const wanted = name.toLowerCase();
   const values = request.rawHeaders.filter(
-    (_, at) => request.rawHeaders[at - 1]?.toLowerCase() === wanted && at % 2 === 1,
+    (_, at) => at % 2 === 1 && request.rawHeaders[at - 1]?.toLowerCase() === wanted,
   );
   return values.length === 1 ? values[0] : undefined;
 }

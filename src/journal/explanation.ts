@@ -132,6 +132,7 @@ const texts = z.array(z.string()).optional().catch(undefined);
 const detailShape = z
   .looseObject({
     requestId: text,
+    traceId: text,
     address: text,
     by: text,
     scheme: text,

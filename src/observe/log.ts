@@ -10,6 +10,7 @@ import { type Step, steps } from './report.ts';
  */
 const kindOfField = {
   requestId: 'text',
+  traceId: 'text',
   address: 'text',
   source: 'text',
   unverifiedSource: 'text',

@@ -14,6 +14,8 @@ export interface UnverifiedNames {
 /** The outcome of one callback. The log and the metrics know nothing else about callbacks. */
 export interface CallbackReport {
   readonly requestId: string;
+  /** The trace of the caller, from the header `traceparent`. Nobody has authenticated it. */
+  readonly traceId?: string | undefined;
   /**
    * The client's address: from X-Forwarded-For if a trusted proxy sent it, otherwise the address of the
    * connection.

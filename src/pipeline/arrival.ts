@@ -26,6 +26,8 @@ export interface Arrival extends SenderFacts {
   /** The earliest instant at which it can have arrived, in milliseconds of `performance.now()`. */
   readonly arrivedMs: number;
   readonly route: Route;
+  /** The path of its URL, without the secret segment. */
+  readonly path: string;
   /** Reads the body within its bounds; never rejects. */
   readonly body: () => Promise<Uint8Array | Failure>;
 }

@@ -264,9 +264,10 @@ async function decideNotification(
   });
 }
 
-function arrivalOf({ body, sender, address }: AuthenticatedCallback, { requestId }: Trace): ArrivalFacts {
+function arrivalOf({ body, sender, address }: AuthenticatedCallback, trace: Trace): ArrivalFacts {
   const { by, scheme, plaintext } = sender;
-  return { requestId, address, by, scheme, body, plaintext };
+  const { requestId } = trace;
+  return { requestId, traceId: trace.traceId(), address, by, scheme, body, plaintext };
 }
 
 /** The detail of a callback that no policy decided. */
@@ -277,6 +278,7 @@ function detailOf(
 ): string {
   return JSON.stringify({
     requestId: trace.requestId,
+    traceId: trace.traceId(),
     address,
     by: sender.by,
     scheme: sender.scheme,

@@ -3,6 +3,13 @@ import type { Answer } from '../callback/answer.ts';
 import type { Callback } from '../callback/callback.ts';
 import type { Failure } from '../errors.ts';
 import type { CallbackReport, ReportCallback, Step, UnverifiedNames } from '../observe/report.ts';
+import {
+  type CallbackMessage,
+  callbackTraces,
+  parseTraceparent,
+  stepTraces,
+  traced,
+} from '../observe/traces.ts';
 import type { Authenticated } from '../signature/scheme.ts';
 import { claimedAppKey } from '../signature/payments.ts';
 import type { Member, Members } from '../values/members.ts';
@@ -16,12 +23,19 @@ export interface Outcome {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 /** The members of a report that the steps collect. The outcome adds the others. */
-type CollectedData = Omit<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because' | 'totalMs'>;
+type CollectedData = Omit<CallbackReport, 'traceId' | 'verdict' | 'outcome' | 'code' | 'because' | 'totalMs'>;
 type Ending = Pick<CallbackReport, 'verdict' | 'outcome' | 'code' | 'because'> & Partial<CollectedData>;
 
-/** Collects the data of one callback on its way through the steps, and measures the time of each step. */
+/**
+ * Collects the data of one callback on its way through the steps, and measures the time of each step. What it
+ * measures is published: see traces.ts.
+ */
 export interface Trace {
   readonly requestId: string;
+  /** That of the caller, or one that a subscriber made. */
+  traceId(): string | undefined;
+  /** Handles the callback: the work covers everything from here to the answer. */
+  follow<T>(work: () => Promise<T>): Promise<T>;
   elapsedMs(): number;
   measure<T>(step: Step, work: () => T): T;
   measureAsync<T>(step: Step, work: () => Promise<T>): Promise<T>;
@@ -39,45 +53,43 @@ export interface Trace {
 
 /** The time that the request may have waited before it was read counts as time spent. */
 export function createTrace(arrival: Arrival): Trace {
-  const { arrivedMs } = arrival;
+  const { arrivedMs, path, requestId } = arrival;
   const stepsMs: Partial<Record<Step, number>> = {};
   const collected: Mutable<CollectedData> = {
-    requestId: arrival.requestId,
+    ...NOTHING_KNOWN,
+    requestId,
     address: arrival.address,
-    source: undefined,
-    unverified: undefined,
-    kind: undefined,
-    subject: undefined,
-    question: undefined,
-    authenticatedBy: undefined,
-    rule: undefined,
-    revision: undefined,
-    decision: undefined,
-    alarm: false,
-    data: {},
     stepsMs,
   };
+  const parent = parseTraceparent(arrival.header('traceparent'));
+  const { traceId } = parent ?? {};
+  const message: CallbackMessage = { arrivedMs, path, parent, traceId, report: undefined };
   let members: Members | undefined;
   const elapsedMs = (): number => performance.now() - arrivedMs;
   const addTime = (step: Step, sinceMs: number): void => {
     stepsMs[step] = (stepsMs[step] ?? 0) + performance.now() - sinceMs;
   };
-  const end = (ending: Ending, answer?: Answer): Outcome => ({
-    answer,
-    report: { ...collected, ...ending, totalMs: elapsedMs() },
-  });
+  const end = (ending: Ending, answer?: Answer): Outcome => {
+    const report = { ...collected, ...ending, traceId: message.traceId, totalMs: elapsedMs() };
+    message.report = report;
+    return { answer, report };
+  };
   const fail = (failure: Failure, ending: Pick<CallbackReport, 'outcome'> & Partial<CollectedData>) => {
-    const report = { ...collected, ...ending, verdict: 'FAILURE', totalMs: elapsedMs() } as const;
-    return { report: withReason(report, failure) };
+    const common = { verdict: 'FAILURE', traceId: message.traceId, totalMs: elapsedMs() } as const;
+    const report = withReason({ ...collected, ...ending, ...common }, failure);
+    message.report = report;
+    return { report };
   };
 
   return {
-    requestId: arrival.requestId,
+    requestId,
+    traceId: () => message.traceId,
+    follow: (work) => traced(callbackTraces, message, work),
     elapsedMs,
     measure(step, work) {
       const sinceMs = performance.now();
       try {
-        return work();
+        return stepTraces.hasSubscribers ? stepTraces.traceSync(work, { step }) : work();
       } finally {
         addTime(step, sinceMs);
       }
@@ -85,7 +97,7 @@ export function createTrace(arrival: Arrival): Trace {
     async measureAsync(step, work) {
       const sinceMs = performance.now();
       try {
-        return await work();
+        return await traced(stepTraces, { step }, work);
       } finally {
         addTime(step, sinceMs);
       }
@@ -109,6 +121,19 @@ export function createTrace(arrival: Arrival): Trace {
   };
 }
 
+const NOTHING_KNOWN = {
+  source: undefined,
+  unverified: undefined,
+  kind: undefined,
+  subject: undefined,
+  question: undefined,
+  authenticatedBy: undefined,
+  rule: undefined,
+  revision: undefined,
+  decision: undefined,
+  alarm: false,
+  data: {},
+};
 const NAME_MAX = 128;
 
 function unverifiedNames(

@@ -19,11 +19,14 @@ export interface Pipeline {
    * Call `delivered` once afterwards, with whether the client was still connected. The callback is reported
    * then, so that log and metrics don't delay its answer.
    */
-  receive(
-    arrival: Arrival,
-  ): Promise<{ readonly answer: Answer; readonly delivered: (connected: boolean) => void }>;
+  receive(arrival: Arrival): Promise<Reply>;
   /** Resolves when nothing is in flight any more, late decisions included. */
   readonly idle: () => Promise<void>;
+}
+
+interface Reply {
+  readonly answer: Answer;
+  readonly delivered: (connected: boolean) => void;
 }
 
 export interface PipelineParts extends DecideParts {
@@ -94,6 +97,26 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     }
   }
 
+  async function decideInTime(arrival: Arrival, trace: Trace, lagMs: number): Promise<Reply> {
+    const work = readAndDecide(arrival, trace).catch((thrown: unknown) => trace.failed(failureOf(thrown)));
+    countInFlight(work);
+    const outcome = await valueWithin(work, answerTimeoutMs - lagMs);
+    if (outcome !== undefined && trace.elapsedMs() <= answerTimeoutMs) {
+      return {
+        answer: answerFor(trace, outcome),
+        delivered: (connected) => countInFlight(reportDelivery(reportingParts, trace, outcome, connected)),
+      };
+    }
+    countInFlight(work.then((late) => recordLate(reportingParts, trace, late)));
+    const timedOut = trace.failed(
+      failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
+    );
+    return {
+      answer: answerFor(trace, timedOut),
+      delivered: () => countInFlight(reportDelivery(reportingParts, trace, timedOut, true)),
+    };
+  }
+
   return {
     async receive(arrival) {
       const lagMs = performance.now() - arrival.arrivedMs;
@@ -104,23 +127,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
         return { answer: answerOf('FAILURE', format), delivered: () => undefined };
       }
       const trace = createTrace(arrival);
-      const work = readAndDecide(arrival, trace).catch((thrown: unknown) => trace.failed(failureOf(thrown)));
-      countInFlight(work);
-      const outcome = await valueWithin(work, answerTimeoutMs - lagMs);
-      if (outcome !== undefined && trace.elapsedMs() <= answerTimeoutMs) {
-        return {
-          answer: answerFor(trace, outcome),
-          delivered: (connected) => countInFlight(reportDelivery(reportingParts, trace, outcome, connected)),
-        };
-      }
-      countInFlight(work.then((late) => recordLate(reportingParts, trace, late)));
-      const timedOut = trace.failed(
-        failure('TIMED_OUT', `no decision within ${answerTimeoutMs} ms (answerTimeoutMs)`),
-      );
-      return {
-        answer: answerFor(trace, timedOut),
-        delivered: () => countInFlight(reportDelivery(reportingParts, trace, timedOut, true)),
-      };
+      return trace.follow(() => decideInTime(arrival, trace, lagMs));
     },
     idle: inFlight.idle,
   };
@@ -202,7 +209,7 @@ async function recordUnparsed(
 ): Promise<Outcome> {
   const { code, because } = reason;
   const { source, by } = sender;
-  const detail = JSON.stringify({ requestId: trace.requestId, by, body, because });
+  const detail = JSON.stringify({ requestId: trace.requestId, traceId: trace.traceId(), by, body, because });
   const id = await store.record({
     source,
     type: 'refused',
@@ -224,7 +231,7 @@ async function selfCheck(
   const { source } = check;
   const valid = authenticator().selfCheck(source, check);
   const verdict: Verdict = valid.client && valid.verify ? 'SUCCESS' : 'FAILURE';
-  const detail = JSON.stringify({ requestId: trace.requestId, body, valid });
+  const detail = JSON.stringify({ requestId: trace.requestId, traceId: trace.traceId(), body, valid });
   const code = 'SELF_CHECK';
   const decision = await store.record({
     source,
@@ -270,7 +277,11 @@ async function recordLate(
   const { decision, source, subject = '', verdict } = outcome.report;
   if (decision === undefined || source === undefined || verdict === 'FAILURE') return;
   reportLate(outcome, report);
-  const detail = JSON.stringify({ requestId: trace.requestId, totalMs: trace.elapsedMs() });
+  const detail = JSON.stringify({
+    requestId: trace.requestId,
+    traceId: trace.traceId(),
+    totalMs: trace.elapsedMs(),
+  });
   await store.record({
     source,
     type: 'late',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Callback, subjectOf } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
+import { pluginTraces, traced } from '../observe/traces.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import type { PluginAnswer, PluginQuestion } from '../policy/facts.ts';
 import { movementText } from '../policy/movements.ts';
@@ -50,7 +51,9 @@ export interface Plugins {
 /** One plugin and its limits. */
 interface Plugin {
   readonly limiter: Limiter;
-  readonly ask: (input: PluginInput) => Promise<PluginAnswer>;
+  /** The URL of a service. */
+  readonly url?: URL;
+  readonly ask: ServiceClient['ask'];
 }
 
 /**
@@ -77,7 +80,7 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
   }
   for (const { config, client } of clients) {
     const limiter = createLimiter(`service ${config.name}`, config, report);
-    plugins.set(`service:${config.name}`, { limiter, ask: client.ask });
+    plugins.set(`service:${config.name}`, { limiter, url: new URL(config.url), ask: client.ask });
   }
   try {
     for (const config of modules) {
@@ -104,7 +107,11 @@ export async function createPlugins(parts: PluginsParts): Promise<Plugins> {
         ...inputOf(question, callback, clock()),
         ...(simulated && { simulated }),
       });
-      const answer = await askPlugin(plugin, question, inputNow, { timeoutMs, simulated });
+      const message = { type, name, url: plugin.url, headers: {} };
+      const ask: Plugin['ask'] = (input) => plugin.ask(input, message.headers);
+      const answer = await traced(pluginTraces, message, () =>
+        askPlugin({ ...plugin, ask }, question, inputNow, { timeoutMs, simulated }),
+      );
       if (!simulated) parts.answered({ type, name }, answer.verdict);
       return answer;
     };

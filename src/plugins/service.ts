@@ -24,6 +24,8 @@ export interface ServiceKeys {
   readonly ca: string | undefined;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 export interface ServiceParts {
   readonly clock: Clock;
   /** Called for each answer that was read, with which secret signed it: `secret`, or `secret line 2`. */
@@ -31,8 +33,8 @@ export interface ServiceParts {
 }
 
 export interface ServiceClient {
-  /** Rejects with PluginError. */
-  readonly ask: (input: PluginInput) => Promise<PluginAnswer>;
+  /** Sends these headers too, which are not signed. Rejects with PluginError. */
+  readonly ask: (input: PluginInput, headers?: Headers) => Promise<PluginAnswer>;
   /** Sets the keys of later questions. A question in flight keeps the keys that it was sent with. */
   readonly useKeys: (keys: ServiceKeys) => void;
   /** What `secretUsed` may be called with now. */
@@ -56,12 +58,13 @@ export function createServiceClient(
   let { secrets, ca } = keys;
   let agent = agentFor(url, config, ca);
 
-  async function askOnce(input: PluginInput, withinMs: number): Promise<PluginAnswer> {
+  async function askOnce(input: PluginInput, more: Headers, withinMs: number): Promise<PluginAnswer> {
     const nonce = randomBytes(18).toString('base64url');
     const timestamp = String(clock());
     const body = JSON.stringify({ ...input, service: name, nonce });
     const accepted = secrets;
     const headers = {
+      ...more,
       'content-type': 'application/json',
       'countersign-timestamp': timestamp,
       'countersign-nonce': nonce,
@@ -77,14 +80,14 @@ export function createServiceClient(
   }
 
   return {
-    async ask(input) {
+    async ask(input, headers = {}) {
       const startedMs = performance.now();
       try {
-        return await askOnce(input, timeoutMs);
+        return await askOnce(input, headers, timeoutMs);
       } catch (thrown) {
         const leftMs = Math.floor(timeoutMs - (performance.now() - startedMs));
         if (!(thrown instanceof ConnectionLost) || leftMs < 1) throw thrown;
-        return askOnce(input, leftMs);
+        return askOnce(input, headers, leftMs);
       }
     },
     useKeys(next) {
@@ -165,7 +168,7 @@ function readAnswer({ body }: ServiceResponse, nonce: string): PluginAnswer {
 interface Post {
   readonly url: URL;
   readonly agent: PlainAgent;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   readonly body: string;
   readonly timeoutMs: number;
 }

@@ -63,8 +63,8 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   if (kept === undefined) {
     return JSON.stringify({ kept: entry.detail, note: `version ${VERSION} can't read this entry` });
   }
-  const { requestId, address, by, scheme, answers, group, body, plaintext } = kept;
-  const arrival = { requestId, address, by, scheme };
+  const { requestId, traceId, address, by, scheme, answers, group, body, plaintext } = kept;
+  const arrival = { requestId, traceId, address, by, scheme };
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
   const callback =
     kind === undefined ? 'its subject has no kind' : parseRecorded(kind, entry.source, plaintext ?? body);

@@ -17,6 +17,8 @@ import type { Journal, JournalEntry } from './store.ts';
 /** How a callback arrived, and who sent it. */
 export interface ArrivalFacts {
   readonly requestId: string;
+  /** From the header `traceparent`. */
+  readonly traceId?: string | undefined;
   readonly address: string;
   /** See Authenticated. */
   readonly by: string;
@@ -37,7 +39,7 @@ const DIGEST_LENGTH = 12;
  * line, and then the body as it came. The body within the JSON would need an escape for each of its quotes.
  */
 export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Proposal): string {
-  const { requestId, address, by, scheme, body, plaintext } = arrival;
+  const { requestId, traceId, address, by, scheme, body, plaintext } = arrival;
   const { nowMs, prices, answers, group } = facts;
   const refusing = proposal.results.find(({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse');
   const more = {
@@ -46,6 +48,7 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
     refusal: refusing && { rule: `${refusing.policy}/${refusing.rule}`, because: refusing.because },
     plaintext,
     group,
+    traceId,
   };
   const [rules, digest] = [verdictsOf(proposal), digestOf(proposal)];
   const list = [FORMAT, VERSION, requestId, address, by, scheme ?? '', nowMs, rules, digest];
@@ -121,6 +124,7 @@ const more = z.object({
   refusal: z.object({ rule: z.string(), because: z.string() }).optional(),
   plaintext: z.string().optional(),
   group: z.string().optional(),
+  traceId: z.string().optional(),
 });
 const string = z.string();
 const keptList = z

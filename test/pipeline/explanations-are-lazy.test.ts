@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CallbackReport } from '../../src/observe/report.ts';
 import { authenticatorOf, md5By, shop } from '../signature/sources.ts';
-import { never, paymentArrival, stubPipeline } from './stub.ts';
+import { paymentArrival, stubPipeline } from './stub.ts';
 
 /** What a payment with a wrong sign comes to where the source has these keys. */
 async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> {
@@ -15,7 +15,7 @@ async function reportOf(...secrets: readonly string[]): Promise<CallbackReport> 
     authenticator: () => authenticator,
     report: (report) => reports.push(report),
   });
-  const { delivered } = await pipeline.receive(paymentArrival(JSON.stringify(body), { header: never }));
+  const { delivered } = await pipeline.receive(paymentArrival(JSON.stringify(body)));
   delivered(true);
   const [report] = reports;
   if (report === undefined) throw new Error('nothing was reported');

@@ -35,6 +35,7 @@ export function paymentArrival(body: string, more: Partial<Arrival> = {}): Arriv
     requestId: 'r-1',
     arrivedMs: performance.now(),
     route: { callback: 'payment' },
+    path: '/callback',
     address: '192.0.2.1',
     header: () => undefined,
     fromProxy: false,

@@ -205,6 +205,7 @@ async function startRig(
         requestId: randomUUID(),
         arrivedMs: performance.now(),
         route: routes[kind],
+        path: '/callback',
         address: '127.0.0.1',
         header: (header) => (header === 'authorization' ? VAULT_TOKEN : undefined),
         fromProxy: false,

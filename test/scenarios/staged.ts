@@ -182,6 +182,7 @@ function arrivalOf({ line, source }: TestCallback): Parameters<typeof createTrac
     requestId: `line-${line}`,
     arrivedMs: performance.now(),
     route: { callback: 'cosigner', source, expected: [] },
+    path: '/callback',
     address: '127.0.0.1',
     header: () => undefined,
     fromProxy: false,

@@ -96,6 +96,7 @@ export async function openSubject(): Promise<Subject> {
       const { answer, delivered } = await pipeline.receive({
         ...arrival,
         requestId,
+        path: '/callback',
         arrivedMs: performance.now(),
         fromProxy: false,
         certificate: undefined,

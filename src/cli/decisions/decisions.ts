@@ -117,6 +117,7 @@ function factsOf(entry: JournalEntry, explanation: EntryExplanation): readonly [
     ['sent by', isChange(entry) ? '' : (by ?? '')],
     ['from', address ?? ''],
     ['request', requestId],
+    ['trace', detail.traceId ?? ''],
     ['revision', entry.revision],
     ['values', pairs(decidingValues(explanation))],
     ['terms', pairs(terms)],

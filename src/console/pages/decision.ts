@@ -77,7 +77,7 @@ async function pushOf(store: DecisionsParts['store'], revision: string): Promise
 
 function summary(entry: JournalEntry, { because, detail, next }: EntryExplanation, pushed: string): Html {
   const { source, id, atMs, verdict, code, type, of, revision } = entry;
-  const { address, by, requestId, question, txid } = detail;
+  const { address, by, requestId, traceId, question, txid } = detail;
   const asked = question === undefined ? '' : `${question.type}${question.speedUp ? ', a speed-up' : ''}`;
   const known: readonly (readonly [string, Html | string | undefined])[] = [
     ['Time (UTC)', instant(atMs)],
@@ -86,6 +86,7 @@ function summary(entry: JournalEntry, { because, detail, next }: EntryExplanatio
     ['Authenticated by', by],
     ['Address', address],
     ['Request', requestId],
+    ['Trace', traceId],
     ['Transaction', txid],
     ['Repeats', of === '' ? undefined : entryLink(source, of)],
     ['Would have refused next', next && html`${next.policy}/${next.rule}: ${proseOf(next.because)}`],

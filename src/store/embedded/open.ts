@@ -1,5 +1,6 @@
 import { statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { storeTraces, traced } from '../../observe/traces.ts';
 import { type Clock, systemClock } from '../../values/clock.ts';
 import type { ClockBounds } from '../clock-state.ts';
 import { type Elapsed, systemElapsed } from '../elapsed.ts';
@@ -92,7 +93,8 @@ export async function openEmbeddedStore(options: EmbeddedStoreOptions): Promise<
     name: 'embedded',
     ...createVerbs({
       read,
-      write: queue.write,
+      write: (write) =>
+        traced(storeTraces, { system: 'sqlite', operation: write.verb }, () => queue.write(write)),
       connection,
       tables,
       now,

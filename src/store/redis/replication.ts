@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../../errors.ts';
+import { storeTraces, traced } from '../../observe/traces.ts';
 import { notificationStepOf } from '../settle-step.ts';
 import type { Control, Store } from '../store.ts';
 import {
@@ -194,7 +195,8 @@ export function createReplicaWait(
   onLate: (change: Change, because: string) => void = () => {},
 ): ReplicaWait {
   return async (change) => {
-    const shortfall = await shortfallOf(acknowledge, durability, change);
+    const message = { system: 'redis', operation: 'WAIT' } as const;
+    const shortfall = await traced(storeTraces, message, () => shortfallOf(acknowledge, durability, change));
     if (shortfall === undefined) return;
     if (!shortfall.isLost) onLate(change, shortfall.because);
     throw notReplicated(change, shortfall, durability);

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { storeTraces, traced } from '../../observe/traces.ts';
 import type { Connection } from './connection.ts';
 import { isUnknownScript } from './faults.ts';
 
 /** A Lua script as Redis runs it. */
 export interface Script {
+  /** That of its file, without the number of keys. */
+  readonly name: string;
   readonly source: string;
   readonly sha: string;
   /** How many keys it takes, from the name of its file (`push-3.lua`); undefined if the number varies. */
@@ -22,6 +25,7 @@ export function scriptFrom(name: string, text: string): Script {
   const source = withIncludes(text, new Set());
   const keys = /-(\d+)$/.exec(name)?.[1];
   return {
+    name: name.replace(/-\d+$/, ''),
     source,
     sha: createHash('sha1').update(source).digest('hex'),
     keys: keys === undefined ? undefined : Number(keys),
@@ -40,7 +44,7 @@ function withIncludes(text: string, included: Set<string>): string {
  * Runs a script by its hash in one round trip. If Redis does not know the script, a second round trip sends
  * its text.
  */
-export async function run(
+export function run(
   connection: Connection,
   script: Script,
   keys: readonly string[],
@@ -49,10 +53,11 @@ export async function run(
   // A decision has up to several hundred arguments, which `concat` copies faster than `...` does.
   const callWith = (name: string, head: readonly (string | number)[]): Promise<unknown> =>
     connection.call(name, head.concat(keys, args));
-  try {
-    return await callWith('evalsha', [script.sha, keys.length]);
-  } catch (thrown) {
-    if (!isUnknownScript(thrown)) throw thrown;
-    return callWith('eval', [script.source, keys.length]);
-  }
+  const message = { system: 'redis', operation: 'EVALSHA', script: script.name } as const;
+  return traced(storeTraces, message, () =>
+    callWith('evalsha', [script.sha, keys.length]).catch((thrown: unknown) => {
+      if (!isUnknownScript(thrown)) throw thrown;
+      return callWith('eval', [script.source, keys.length]);
+    }),
+  );
 }

@@ -443,6 +443,7 @@ const arrivalOf = (source: string): Parameters<typeof createTrace>[0] => ({
   requestId: 'fuzz',
   arrivedMs: performance.now(),
   route: { callback: 'cosigner', source, expected: [] },
+  path: '/callback',
   address: '127.0.0.1',
   header: () => undefined,
   fromProxy: false,
