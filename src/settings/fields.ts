@@ -104,6 +104,9 @@ export const TWO_SECRETS = 'While it is replaced, two lines are two secrets, and
 
 export const secretReferenceReadAtStart = referenceRead('when the service starts');
 
+/** The name of a header of HTTP. */
+export const headerName = text(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'write the name of a header');
+
 const HOST_NAME =
   /^(?=.{1,253}$)[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?(?:\.[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?)*$/;
 

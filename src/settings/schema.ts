@@ -19,6 +19,7 @@ import { modules, services } from './plugins.ts';
 import { reconcile } from './reconcile.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
+import { tracing } from './tracing.ts';
 
 const host = listenHost.default('127.0.0.1').meta({ title: 'address or host name' });
 
@@ -188,6 +189,7 @@ export const settingsSchema = section({
   })
     .prefault({})
     .describe('The log: JSON lines on standard output. If nobody reads them, they are dropped and counted.'),
+  tracing,
   console: console.optional().describe('The console at `/console/` of the ops port, and who may enter it.'),
   platform,
   reconcile,

@@ -3,6 +3,7 @@ import {
   TWO_SECRETS,
   addressRange,
   flagOr,
+  headerName,
   list,
   oneOf,
   secretReference,
@@ -137,9 +138,7 @@ const credential = z.union(
     }),
     z.strictObject({
       header: section({
-        name: text(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}$/, 'write the name of a header').describe(
-          'Name of the header.',
-        ),
+        name: headerName.describe('Name of the header.'),
         secret: secretReference.describe(`The whole value of the header. ${TWO_SECRETS}`),
       }).describe('The caller sends a secret in a header.'),
     }),

@@ -19,6 +19,7 @@ import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
 import { groupsOf, missingStoreFile, openStore } from './store.ts';
+import { openTracing } from './tracing.ts';
 
 export interface Service {
   readonly publicUrl: string;
@@ -57,6 +58,7 @@ export function startService(parts: ServiceParts): Promise<Service> {
 async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise<Service> {
   const { settings, env, clock, log } = parts;
   const secrets = createSecrets({ env });
+  opened.defer(await openTracing(settings, secrets, log));
   const threads = createDecryptionThreads();
   opened.defer(() => threads.close());
   const keys = watchKeys(settings, secrets.read, { log, threads });

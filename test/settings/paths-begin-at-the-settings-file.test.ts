@@ -22,6 +22,7 @@ store:
   password: { file: e.secret }
   tls: { ca: f.pem, certificate: g.pem, key: { file: h.pem } }
 policies: { directory: i }
+tracing: { endpoint: http://127.0.0.1:4318, headers: [{ name: x, secret: { file: x.token } }] }
 platform: { url: https://openapi.example }
 reconcile: { directory: u }
 services: [{ name: s, url: https://risk.example/ask, secret: { file: j.secret }, ca: k.pem }]

@@ -11,7 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
  * - TypeScript, which npm installs as an optional peer of viem.
  * - Types, sources of types and source maps, which Node doesn't read.
  * - viem and its own dependencies, except for the few modules that ENTRIES load.
- * - The parts of zod for `require` and its sources. The service uses `import`.
+ * - The parts of zod and OpenTelemetry for `require`, and the sources of zod. The service uses `import`.
  *
  * Licences and package.json stay in each package that stays.
  */
@@ -35,6 +35,7 @@ export const OF_VIEM: readonly string[] = [
 
 const isUnread = (path: string): boolean => /\.(?:map|[cm]?tsx?|flow|tsbuildinfo)$/.test(path);
 const isModule = (path: string): boolean => /\.[cm]?js$/.test(path);
+const isForRequire = (path: string): boolean => path.endsWith('.cjs');
 const isUnusedZod = (path: string): boolean => /\.cjs$|\/zod\/src\//.test(path);
 
 if (import.meta.main) {
@@ -46,6 +47,7 @@ if (import.meta.main) {
   for (const name of UNUSED) rmSync(join(modules, name), { recursive: true, force: true });
   remove(modules, isUnread);
   remove(join(modules, 'zod'), isUnusedZod);
+  remove(join(modules, '@opentelemetry'), isForRequire);
   for (const name of OF_VIEM) remove(join(modules, name), (path) => isModule(path) && !loaded.has(path));
   for (const name of OF_VIEM.flatMap((each) => packagesAt(modules, each))) {
     const inside = `${join(modules, name)}/`;
