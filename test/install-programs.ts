@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /*
- * Runs before the tests (`pretest`): they start Redis servers of their own, a browser, and promtool. Installs
+ * Runs before the tests (`pretest`): they start Redis servers of their own, a browser, promtool, and
+ * shells. Installs
  * what is missing, where that can be done without a question, by apt-get or brew. Otherwise it prints the
  * command that does, and ends with 1.
  */
@@ -48,6 +49,24 @@ const PROGRAMS: readonly Program[] = [
     version: /\bversion ([\d.]+)/,
     apt: ['--no-install-recommends', 'prometheus'],
     brew: ['prometheus'],
+  },
+  {
+    names: ['zsh'],
+    use: 'complete commands in zsh',
+    title: 'zsh',
+    leastVersion: 5,
+    version: /^zsh ([\d.]+)/,
+    apt: ['--no-install-recommends', 'zsh'],
+    brew: ['zsh'],
+  },
+  {
+    names: ['fish'],
+    use: 'complete commands in fish',
+    title: 'fish',
+    leastVersion: 3,
+    version: /version ([\d.]+)/,
+    apt: ['--no-install-recommends', 'fish'],
+    brew: ['fish'],
   },
 ];
 

@@ -101,6 +101,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'reconcile close', load: async () => (await import('./reconcile/reconcile.ts')).reconcileClose },
   { path: 'replay', load: async () => (await import('./replay.ts')).replayCommand },
   ...SANDBOX_COMMANDS,
+  { path: 'completion', load: async () => (await import('./completion.ts')).completion },
   { path: 'openapi platform', load: async () => (await import('./openapi.ts')).openapiPlatform },
   { path: 'openapi service', load: async () => (await import('./openapi.ts')).openapiService },
   ...PLATFORM_OPERATIONS.map((word) => ({

@@ -74,7 +74,7 @@ async function serveUntilStopped(session: Session, start: (parts: Parts) => Prom
   const settings = session.settings();
   const stopped = session.stopped();
   const lines = batchWrites(process.stdout);
-  const log = createLog({ level: settings.log.level, stream: lines });
+  const log = createLog({ level: settings.log.level, stream: lines, readable: process.stdout.isTTY });
   try {
     const { because, hint, stop } = await start({ settings, settingsFile, env, clock, log });
     log.info('serving', { because, version, commit });

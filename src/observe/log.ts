@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import winston from 'winston';
 import { type Clock, systemClock } from '../values/clock.ts';
-import { printableJson } from '../values/printable.ts';
+import { printableJson, printableSentence } from '../values/printable.ts';
 import { type Step, steps } from './report.ts';
 
 /*
@@ -69,20 +69,24 @@ export type LogLevel = 'error' | 'warn' | 'info';
 
 const AFTER_DROPS = 'the journal has all decisions; find out why it did not read standard output';
 const MAX_CHARACTERS = 1024;
+/** Of a line for people. */
+const LINE_CHARACTERS = 2048;
 /** More characters never wait for a reader that has stalled. These are about ten thousand lines. */
 const WAITING_MAX = 8 * 1024 * 1024;
 
 /**
- * Writes lines of `level` and above to `stream`. Lines are lost if the stream fails, and dropped while it has
+ * Writes lines of `level` and above to `stream`, as JSON or, with `readable`, for people at a terminal. Lines are lost if the stream fails, and dropped while it has
  * too much to write. Once it has less, a line `log-lines-dropped` says how many. The service never waits for
  * the stream.
  */
 export function createLog({
   level,
+  readable = false,
   stream = process.stdout,
   clock = systemClock,
 }: {
   readonly level: LogLevel;
+  readonly readable?: boolean;
   readonly stream?: Writable;
   readonly clock?: Clock;
 }): Log {
@@ -105,7 +109,8 @@ export function createLog({
         return;
       }
       if (stream.writableLength < WAITING_MAX / 2) reportDrops();
-      logger.log({ level: at, message: lineOf(at, event, fields, clock()) });
+      const line = lineOf(at, event, fields, clock());
+      logger.log({ level: at, message: readable ? readableLine(line) : printableJson(line) });
     } catch {
       // The line is lost. Its decision is in the journal.
     }
@@ -126,8 +131,15 @@ export function createLog({
   };
 }
 
-function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number): string {
-  const line: Record<string, unknown> = {
+interface Line {
+  readonly time: string;
+  readonly level: LogLevel;
+  readonly event: string;
+  [field: string]: unknown;
+}
+
+function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number): Line {
+  const line: Line = {
     time: new Date(nowMs).toISOString(),
     level,
     event: shortened(event),
@@ -136,7 +148,21 @@ function lineOf(level: LogLevel, event: string, fields: LogFields, nowMs: number
     const value = fields[name];
     if (value !== undefined) line[name] = checkedValue(kind, value);
   }
-  return printableJson(line);
+  return line;
+}
+
+/** `21:43:10.512 info  callback SUCCESS APPROVED shop payment:A-1 100 is at most 10000 (address=127.0.0.1 …)` */
+function readableLine({ time, level, event, ...fields }: Line): string {
+  const { verdict, code, source, subject, because, ...others } = fields;
+  const first = [verdict, code, source, subject, because].filter((value) => value !== undefined);
+  const rest = Object.entries(others).flatMap(([name, value]) =>
+    value === undefined || typeof value === 'object' ? [] : [`${name}=${String(value)}`],
+  );
+  const words = [time.slice(11, -1), level.padEnd(5), event, ...first.map(String)];
+  return printableSentence(
+    `${words.join(' ')}${rest.length === 0 ? '' : ` (${rest.join(' ')})`}`,
+    LINE_CHARACTERS,
+  );
 }
 
 type FieldName = keyof typeof kindOfField;

@@ -188,7 +188,10 @@ export const settingsSchema = section({
     ),
   })
     .prefault({})
-    .describe('The log: JSON lines on standard output. If nobody reads them, they are dropped and counted.'),
+    .describe(
+      'The log, on standard output: JSON lines or, on a terminal, lines for people. If nobody reads them, they are ' +
+        'dropped and counted.',
+    ),
   tracing,
   console: console.optional().describe('The console at `/console/` of the ops port, and who may enter it.'),
   platform,

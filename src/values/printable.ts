@@ -62,12 +62,10 @@ export function printableJson(value: unknown): string {
 /**
  * Untrusted text as one line for logs, journal and terminals: without control characters, bounded in length.
  */
-export function printableSentence(text: string): string {
+export function printableSentence(text: string, characters = SENTENCE_CHARACTERS): string {
   const printable = text
-    .slice(0, 4 * SENTENCE_CHARACTERS)
+    .slice(0, 4 * characters)
     .replaceAll(BLANKS_AND_CONTROLS, ' ')
     .trim();
-  return printable.length > SENTENCE_CHARACTERS
-    ? `${printable.slice(0, SENTENCE_CHARACTERS - 1).toWellFormed()}…`
-    : printable;
+  return printable.length > characters ? `${printable.slice(0, characters - 1).toWellFormed()}…` : printable;
 }

@@ -15,6 +15,38 @@ function logged(
   return lines();
 }
 
+describe('a line for people', () => {
+  const readable = (write: (log: Log) => void): string => {
+    const { stream, text } = createLines();
+    write(createLog({ level: 'info', readable: true, stream, clock }));
+    return text();
+  };
+
+  it('has its time, level and event, what was decided, and the other fields by name', () => {
+    const { source, subject, because } = APPROVED;
+    expect(readable((log) => log.info('callback', APPROVED))).toMatch(
+      new RegExp(
+        `^03:04:05\\.006 info callback SUCCESS APPROVED ${source} ${subject} ${because} \\(requestId=`,
+      ),
+    );
+    expect(readable((log) => log.warn('frozen', { because: 'f1', count: 1 }))).toBe(
+      '03:04:05.006 warn frozen f1 (count=1)\n',
+    );
+  });
+
+  it('stays one line without control characters, whatever a sender wrote', () => {
+    const because = `a\nb\r\u001b[31m\u2028\u0000\ud800${'y'.repeat(5000)}`;
+    const line = readable((log) => {
+      for (let n = 0; n < 3; n++) log.error('x', { because, subject: because, source: because });
+    });
+    expect(line.split('\n')).toHaveLength(4);
+    for (const each of line.trimEnd().split('\n')) {
+      expect(each).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u);
+      expect(each.length).toBeLessThanOrEqual(2048);
+    }
+  });
+});
+
 describe('a line', () => {
   it('is one JSON object with time, level and event first', () => {
     const { stream, text } = createLines();
