@@ -20,7 +20,7 @@ const DEFAULTS: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
 /**
  * A callback to simulate, without a signature. `body` is the text of a body, an empty one for none; `members`
  * are set over its members, by their names on the wire or in policies. A body is parsed as it is: what it lacks
- * is missing. Throws USAGE, with the member that is missing or wrong.
+ * is missing. Throws USAGE, with the member that is missing, wrong or unknown.
  */
 export function simulatedCallback(
   { kind, source, outputs }: { readonly kind: Kind; readonly source: string } & ParseBounds,
@@ -29,8 +29,17 @@ export function simulatedCallback(
   const all = body.trim() === '' ? defaultMembers(kind, members) : bodyMembers(body);
   for (const [name, text] of Object.entries(members)) all.set(wireName(kind, name), memberOf(name, text));
   const parsed = callbackKinds[kind].parse(all, source, { outputs });
-  if (parsed.ok) return parsed.callback;
-  throw usageError(`it can't be simulated: ${parsed.because}. Give the member a value`);
+  // Without a misspelt member, another callback would be simulated.
+  const misspelt = parsed.ok
+    ? Object.keys(members).find((name) => parsed.callback.unknown.includes(name))
+    : undefined;
+  if (parsed.ok && misspelt === undefined) return parsed.callback;
+  const because = parsed.ok ? `a ${kind} callback has no member ${JSON.stringify(misspelt)}` : parsed.because;
+  const isUnknown = parsed.ok || parsed.code === 'MEMBER_UNKNOWN';
+  const fix = isUnknown
+    ? `Known here: ${callbackKinds[kind].valueNames.join(', ')}`
+    : 'Give the member a value';
+  throw usageError(`it can't be simulated: ${because}. ${fix}`);
 }
 
 /** The number of a withdrawal is in `transfer_id` or `withdraw_id`, so only one of them is needed. */

@@ -123,6 +123,24 @@ describeOnBothStores('simulate', (host) => {
     expect({ code, err }).toMatchObject(reports(2, '(list) has no callback'));
   });
 
+  it('knows no other members than the callback has, so that a misspelt one is not left out', async () => {
+    const { run } = await started();
+    const withdrawal = ['transfer', `from=${FROM}`, `to=${TO}`, 'symbol=ETH', 'amount=1'];
+    for (const [call, member, known] of [
+      [[...PAYMENT, 'order=A-1'], 'order', 'userId, appOrderId, amount, symbol'],
+      [[...withdrawal, 'memmo=7'], 'memmo', 'memo'],
+      [['web3', `from=${FROM}`, `to=${TO}`, 'symbol=ETH', 'data=0x'], 'data', 'input_data'],
+    ] as const) {
+      const { code, err } = await run`simulate ${call}`;
+      expect([call, code, err]).toEqual([
+        call,
+        2,
+        expect.stringContaining(`no member "${member}". Known here`),
+      ]);
+      expect(err).toContain(known);
+    }
+  });
+
   it('simulates a withdrawal from its members', async () => {
     const { shown } = await started();
     const members = [`from=${FROM}`, `to=${TO}`, 'symbol=ETH'];
