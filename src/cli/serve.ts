@@ -34,6 +34,12 @@ function consoleHint({ console }: Settings): string {
   );
 }
 
+/** A browser gives a passkey only to this address. */
+const signInHint = ({ console }: Settings): string =>
+  console?.passkeys === undefined
+    ? ''
+    : `\nPeople sign in with passkeys at ${originOf(console.passkeys)}/console/.`;
+
 export const consoleServe: CommandRow = {
   path: 'console serve',
   summary: 'Serve the console alone, apart from the services of its store, until the process is stopped.',
@@ -44,7 +50,7 @@ export const consoleServe: CommandRow = {
       const served = await startConsole(parts);
       return {
         because: `console at ${served.url}/console/`,
-        hint: `The console is at ${served.url}/console/, /healthz beside it.`,
+        hint: `The console is at ${served.url}/console/, /healthz beside it.${signInHint(parts.settings)}`,
         stop: () => served.close(),
       };
     }),

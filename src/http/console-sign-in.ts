@@ -50,7 +50,7 @@ export function createSignInRoutes(signIn: PasskeySignIn, show: ShowView): Route
     challenges.count(address);
   }
 
-  router.get('/sign-in', (request, response) => show(request, response, signInPage(true)));
+  router.get('/sign-in', (request, response) => show(request, response, signInPage(signIn.origin)));
   router.post(
     '/sign-in/options',
     answering(async (request, response) => {

@@ -63,7 +63,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
   router.use(async (request, response, next) => {
     const person = await parts.identify(factsOf(request));
     const outside = (view: View, status: number) => send.view(request, response, undefined, view, status);
-    if (person === undefined) await outside(signInPage(hasPasskeys, wantedBy(request)), 401);
+    if (person === undefined) await outside(signInPage(parts.passkeys?.origin, wantedBy(request)), 401);
     else if (!mayUse(person, 'read')) await outside(noRolesPage(person, hasPasskeys), 403);
     else {
       response.locals['person'] = person;

@@ -95,7 +95,8 @@ const checkConsole: Check = ({ console, ops }, report) => {
     report(['console', 'passkeys', 'origin'], problem, fix);
   if (origin === undefined) {
     if (host !== 'localhost') return;
-    reportOrigin('is missing', 'write http://localhost:9090, with the port of ops.port');
+    const ports = 'the port of ops.port, or of console.port if console.withService is false';
+    reportOrigin('is missing', `write http://localhost:9090, with ${ports}`);
   } else if (origin.startsWith('http:') && isWritten(ops, 'tls')) {
     const fix = 'write https:// in its place, or delete ops.tls';
     reportOrigin(`is ${origin}, but the ops port speaks TLS`, fix);

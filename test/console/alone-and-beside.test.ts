@@ -7,6 +7,7 @@ import { createLog } from '../../src/observe/log.ts';
 import { loadSettings } from '../../src/settings/load.ts';
 import { systemClock } from '../../src/values/clock.ts';
 import { runProcess } from '../cli/process.ts';
+import { eventually } from '../eventually.ts';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { PROGRAM } from '../service-process.ts';
 import { type TestService, startTestService } from '../service.ts';
@@ -55,9 +56,11 @@ describeOnBothStores('a console alone', (host) => {
 });
 
 /** `countersign console serve` on the store of a service. */
-async function served({
-  folder,
-}: TestService): Promise<{ readonly url: string; readonly stop: () => Promise<number> }> {
+async function served({ folder }: TestService): Promise<{
+  readonly url: string;
+  readonly said: () => string;
+  readonly stop: () => Promise<number>;
+}> {
   const argv = [PROGRAM, 'console', 'serve', '--config', join(folder, 'settings.yaml')];
   const child = spawn(process.execPath, argv, { stdio: ['ignore', 'ignore', 'pipe'] });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -73,6 +76,7 @@ async function served({
   });
   return {
     url,
+    said: () => said,
     stop() {
       child.kill('SIGTERM');
       return ended;
@@ -97,6 +101,18 @@ describeOnBothStores('countersign console serve', (host) => {
     expect(claimed.status).toBe(401);
     expect(await stop()).toBe(0);
   });
+});
+
+it('countersign console serve says where passkeys work, which may be another address', async () => {
+  const passkeys = { host: 'localhost', origin: 'http://localhost:9090' };
+  const service = await startTestService({
+    settings: { console: { passkeys, withService: 'false', port: '0' } },
+  });
+  onTestFinished(() => service.stop());
+  const { said, stop } = await served(service);
+  const hint = 'People sign in with passkeys at http://localhost:9090/console/.';
+  await eventually('the address of sign-ins', () => said().includes(hint) || undefined);
+  expect(await stop()).toBe(0);
 });
 
 it('countersign console serve says what is missing if nobody could sign in', async () => {

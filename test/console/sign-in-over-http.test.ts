@@ -141,6 +141,13 @@ describe('a request that another page sends', () => {
     }
   });
 
+  it('is not needed to learn at which address a passkey works', async () => {
+    const { origin, get } = await started({ proxy: false });
+    for (const path of ['/', '/sign-in']) {
+      expect(await (await get(path)).text()).toContain(`It works only at ${origin}/console/`);
+    }
+  });
+
   it('is known by its origin where a proxy names people, too', async () => {
     const { service, origin, send } = await started({ proxy: true });
     const port = new URL(service.ops).port;

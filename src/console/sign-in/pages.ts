@@ -2,36 +2,43 @@ import { html, link } from '../html.ts';
 import type { Person, View } from '../page.ts';
 import type { Invitation } from './invitations.ts';
 
-/** What somebody sees who has not signed in. `to` is the page that was asked for, below `/console`. */
-export const signInPage = (hasPasskeys: boolean, to?: string): View => ({
+/**
+ * What somebody sees who has not signed in. `origin` is where passkeys are used; without it, there are none. `to` is
+ * the page that was asked for, below `/console`.
+ */
+export const signInPage = (origin: string | undefined, to?: string): View => ({
   title: 'Sign in',
-  content: hasPasskeys
-    ? html`<section class="card narrow">
-        <p>Use the passkey that you made when you were invited.</p>
-        <div class="actions">
-          <button
-            data-passkey="get"
-            data-options="${link`/sign-in/options`}"
-            data-answer="${link`/sign-in`}"
-            ${to !== undefined && html` data-to="${to}"`}
+  content:
+    origin === undefined
+      ? html`<section class="card narrow">
+          <p>
+            The single sign-on in front of this console did not name you, or the settings do not list you.
+          </p>
+          <p class="hint">Ask an operator to add your name to <code>console.proxy.people</code></p>
+        </section>`
+      : html`<section class="card narrow">
+          <p>Use the passkey that you made when you were invited. It works only at ${origin}/console/</p>
+          <div class="actions">
+            <button
+              data-passkey="get"
+              data-options="${link`/sign-in/options`}"
+              data-answer="${link`/sign-in`}"
+              ${to !== undefined && html` data-to="${to}"`}
+            >
+              Sign in with a passkey
+            </button>
+          </div>
+          <p class="fault" role="alert" hidden></p>
+          <noscript
+            ><p class="warn">
+              Signing in needs JavaScript, because passkeys do. Everything else reads without it.
+            </p></noscript
           >
-            Sign in with a passkey
-          </button>
-        </div>
-        <p class="fault" role="alert" hidden></p>
-        <noscript
-          ><p class="warn">
-            Signing in needs JavaScript, because passkeys do. Everything else reads without it.
-          </p></noscript
-        >
-        <p class="hint">
-          No passkey yet? Ask an operator to run <code>countersign console invite YOUR-NAME --role read</code>
-        </p>
-      </section>`
-    : html`<section class="card narrow">
-        <p>The single sign-on in front of this console did not name you, or the settings do not list you.</p>
-        <p class="hint">Ask an operator to add your name to <code>console.proxy.people</code></p>
-      </section>`,
+          <p class="hint">
+            No passkey yet? Ask an operator to run
+            <code>countersign console invite YOUR-NAME --role read</code>
+          </p>
+        </section>`,
 });
 
 /** What somebody sees who has signed in, but has no role. */
