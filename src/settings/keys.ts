@@ -67,6 +67,7 @@ function isScalar(schema: JsonSchema): boolean {
 function typesOf(schema: JsonSchema): readonly string[] {
   if (schema.const !== undefined) return [`\`${schema.const}\``];
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``);
+  if (schema.type === 'boolean') return ['`true`', '`false`'];
   if (schema.type === 'integer') return [`a whole number from ${schema.minimum} to ${schema.maximum}`];
   if (schema.items !== undefined) return ['a list'];
   if (schema.properties !== undefined) return ['a section'];
