@@ -14,16 +14,19 @@
 local CLAIMS_FROM = 22
 
 local control, subject = KEYS[1], KEYS[2]
-local terms, revision, proposed, prices, scheme = ARGV[5], ARGV[8], ARGV[11] == '1', ARGV[14], ARGV[19]
+local caller_clock, _, subject_ms, name_of_subject, terms, question, speed_up, revision, valid_from,
+  valid_until, approving, refusal_code, retryable, prices, detail, known_epoch, mark_field, high_water_mark,
+  scheme, failed, choices_json = unpack(ARGV, 1, CLAIMS_FROM - 1)
+local proposed = approving == '1'
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
-  ARGV[17], 'held')
-local now, ahead, clock = time_of(in_force[4], in_force[8], ARGV[1])
+  mark_field, 'held')
+local now, ahead, clock = time_of(in_force[4], in_force[8], caller_clock)
 if ahead > 0 and effects.clock_is_right then now, ahead = math.max(now, clock), 0 end
 -- For the claims: the question, its field of the subject and the decision there, the subject's txids, and the
 -- versions of the lists that they read.
 local step = {
-  now = now, clock = clock, lists = KEYS[4], subject = ARGV[4], subject_ms = ARGV[3], question = ARGV[6],
-  field = 'd:' .. ARGV[6], decision = false, txids = false, versions = {},
+  now = now, clock = clock, lists = KEYS[4], subject = name_of_subject, subject_ms = subject_ms,
+  question = question, field = 'd:' .. question, decision = false, txids = false, versions = {},
 }
 
 -- The subject is read once: its own fields, and those that claims need.
@@ -31,14 +34,15 @@ local claims, names, at = {}, { 'terms', 'txids', 'entries', step.field, 'scheme
 local key_at = 5
 while key_at <= #KEYS do
   local header = ARGV[at]
-  local name, decides, retryable, failed, rest = string.match(header or '', '^(%S+) ([01]) ([01]) ([01]) ()')
+  local name, decides, claim_retryable, claim_failed, rest =
+    string.match(header or '', '^(%S+) ([01]) ([01]) ([01]) ()')
   local kind = claim_kind(name)
   if not kind then error('unknown claim: ' .. tostring(header)) end
   -- With all fields of a window from the start, because a table that grows is reallocated.
   local claim = {
-    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1', retryable = retryable == '1',
-    failed = failed == '1', holds = false, remembered = false, known = false, amount = false, max = false,
-    length_ms = false, ends = false, window = false,
+    kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1',
+    retryable = claim_retryable == '1', failed = claim_failed == '1', holds = false, remembered = false,
+    known = false, amount = false, max = false, length_ms = false, ends = false, window = false,
   }
   local keys
   at, keys = kind.read(claim, header, rest, at + 1, step)
@@ -57,12 +61,12 @@ for _, claim in ipairs(claims) do
 end
 
 local function append(entry, fields)
-  entry.subject, entry.revision, entry.detail = ARGV[4], revision, ARGV[15]
+  entry.subject, entry.revision, entry.detail = name_of_subject, revision, detail
   return effects.append(entry, entries, step, fields)
 end
 
 -- The caller compares it, so that it never takes another question's reply for its own.
-local request_key = subject .. ' ' .. terms .. ' ' .. ARGV[6] .. ' ' .. ARGV[7]
+local request_key = subject .. ' ' .. terms .. ' ' .. question .. ' ' .. speed_up
 
 local function refuse(code, of)
   local id = append({ type = 'decision', verdict = 'FAILURE', code = code, of = of })
@@ -71,21 +75,21 @@ end
 
 -- 1, 2: what is in force
 if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
-local lost = loss_in(in_force[6], ARGV[16], in_force[7], ARGV[18])
+local lost = loss_in(in_force[6], known_epoch, in_force[7], high_water_mark)
 if lost then return { 'lost', lost } end
 if ahead > 0 then return { 'jumped', ms(ahead), ms(now) } end
 if not in_force[1] then return { 'stale', '', ms(now) } end
 if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] then
   return { 'stale', in_force[2] or '', ms(now) }
 end
-if now < tonumber(ARGV[9]) or now >= tonumber(ARGV[10]) then return { 'expired', ms(now) } end
+if now < tonumber(valid_from) or now >= tonumber(valid_until) then return { 'expired', ms(now) } end
 
 -- 3: the subject
 if known_terms and known_terms ~= terms then return refuse('TERMS_CHANGED') end
 if known_scheme and scheme ~= '' and known_scheme ~= scheme then return refuse('SCHEME_CHANGED') end
 if released then return refuse('RELEASED', released) end
 local earlier = step.decision
-if ARGV[7] == '1' then
+if speed_up == '1' then
   step.field = step.field .. '+' .. #cjson.decode(step.txids or '[]')
   earlier = redis.call('HGET', subject, step.field)
 end
@@ -101,7 +105,7 @@ end
 -- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
 -- How the refusal stands; false as long as nothing refuses.
-local standing = not proposed and { retryable = ARGV[13] == '1', failed = ARGV[20] == '1' }
+local standing = not proposed and { retryable = retryable == '1', failed = failed == '1' }
 local function refused_by(cause)
   approves = false
   standing = standing and all_of(standing, cause) or cause
@@ -179,7 +183,7 @@ local function prepare_choices(choices)
   end
 end
 
-local check_choices = ARGV[21] ~= '' and prepare_choices(cjson.decode(ARGV[21]))
+local check_choices = choices_json ~= '' and prepare_choices(cjson.decode(choices_json))
 for index, claim in ipairs(claims) do
   if not claim.optional and not check(index) and claim.decides then refused_by(claim) end
 end
@@ -210,8 +214,8 @@ end
 local verdict, code = 'SUCCESS', 'APPROVED'
 if not approves then
   -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
-  local by_claim = proposed or ARGV[13] == '1' and not standing.retryable
-  verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or ARGV[12]
+  local by_claim = proposed or retryable == '1' and not standing.retryable
+  verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or refusal_code
 end
 if code == 'RULE_REFUSED' and standing and not standing.failed then
   for index, claim in ipairs(claims) do
