@@ -156,7 +156,7 @@ function readableLine({ time, level, event, ...fields }: Line): string {
   const { verdict, code, source, subject, because, ...others } = fields;
   const first = [verdict, code, source, subject, because].filter((value) => value !== undefined);
   const rest = Object.entries(others).flatMap(([name, value]) =>
-    value === undefined || typeof value === 'object' ? [] : [`${name}=${String(value)}`],
+    typeof value === 'string' || typeof value === 'number' ? [`${name}=${value}`] : [],
   );
   const words = [time.slice(11, -1), level.padEnd(5), event, ...first.map(String)];
   return printableSentence(

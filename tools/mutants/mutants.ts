@@ -63,15 +63,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'one credential of several is enough',
     file: 'src/signature/credentials.ts',
-    from: 'if (matches(value)) return undefined;',
-    to: 'if (value !== undefined) return undefined;',
+    from: 'if (presented !== undefined) return presented;',
+    to: "if (value !== undefined) return presentedBy('header');",
     caughtBy: [COSIGNERS],
   },
   {
     name: 'each address may call',
     file: 'src/signature/credentials.ts',
-    from: 'includes(address)\n        ? undefined',
-    to: 'includes(address) || ranges.length > 0\n        ? undefined',
+    from: 'includes(address)\n        ? presented',
+    to: 'includes(address) || ranges.length > 0\n        ? presented',
     caughtBy: [COSIGNERS],
   },
   {
