@@ -228,15 +228,34 @@ function roomOf(path: string): string {
   return top === 'src' ? name.replace(/\.ts$/, '') : `${top}/${name}`;
 }
 
+/** What these files import of the service and the packages, also through other files. */
+function sharedBy(files: readonly SourceFile[]): readonly string[] {
+  const reached = new Set<string>();
+  const follow = ({ path, text }: SourceFile): void => {
+    if (reached.has(path)) return;
+    reached.add(path);
+    for (const match of text.matchAll(IMPORTS)) {
+      const name = match[1] ?? match[2] ?? match[3] ?? '';
+      if (!name.startsWith('.')) continue;
+      const file = posix.normalize(posix.join(posix.dirname(path), name));
+      follow({ path: file, text: readFileSync(join(import.meta.dirname, '..', file), 'utf8') });
+    }
+  };
+  files.forEach(follow);
+  return [...reached].filter((path) => /^(?:src|packages)\//.test(path));
+}
+
 /** Those of the service and of the packages, without tests. */
-function sourceFiles(): readonly SourceFile[] {
+const sourceFiles = (): readonly SourceFile[] =>
+  filesIn('src', 'packages').filter(({ path }) => !/^packages\/[^/]+\/test\//.test(path));
+
+function filesIn(...folders: readonly string[]): readonly SourceFile[] {
   const root = join(import.meta.dirname, '..');
-  return ['src', 'packages']
+  return folders
     .flatMap((folder) => readdirSync(join(root, folder), { recursive: true, withFileTypes: true }))
     .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
     .map((entry) => join(entry.parentPath, entry.name))
-    .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }))
-    .filter(({ path }) => !/^packages\/[^/]+\/test\//.test(path));
+    .map((file) => ({ path: relative(root, file).replaceAll('\\', '/'), text: readFileSync(file, 'utf8') }));
 }
 
 describe('dependencies point one way', () => {
@@ -253,6 +272,17 @@ describe('dependencies point one way', () => {
     const c = { path: 'src/policy/c.ts', text: "export { a } from './a.ts';" };
     expect(circleIn([a, b])).toBeUndefined();
     expect(circleIn([b, c, a])).toEqual([b.path, c.path, a.path, b.path]);
+  });
+
+  it('and what is decided or read a second time shares no code with the service', () => {
+    const files = filesIn('test/reference', 'tools/fuzz/reference');
+    expect(files.length).toBeGreaterThan(10);
+    expect(sharedBy(files)).toEqual([]);
+    const bad = {
+      path: 'tools/fuzz/x.ts',
+      text: "import { isUtf8 } from './reference/utf8.ts';\nimport { messageOf } from '../../src/errors.ts';",
+    };
+    expect(sharedBy([bad])).toEqual(['src/errors.ts']);
   });
 
   it.each<[SourceFile, string]>([

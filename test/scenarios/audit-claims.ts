@@ -5,7 +5,7 @@ import type { DistinctClaim } from '../../src/claims/distinct.ts';
 import { type WindowClaim, groupOfKey } from '../../src/claims/window.ts';
 import type { JournalEntry, PriceHistoryEntry } from '../../src/store/store.ts';
 import { type Amount, formatAmount } from '../../src/values/amount.ts';
-import { amountOf, valueOf } from './model-rules.ts';
+import { amountOf, valueOf } from '../reference/policy.ts';
 
 /*
  * An auditor: reads nothing but journals and the history of prices, and works out anew whether each approval

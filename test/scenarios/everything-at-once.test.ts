@@ -5,7 +5,7 @@ import type { Payment, TestService } from '../service.ts';
 import { journalOf } from './audit.ts';
 import { faultsOf } from './audit-claims.ts';
 import { type Sent, send, successesOf } from './load.ts';
-import { amountOf } from './model-rules.ts';
+import { amountOf } from '../reference/policy.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
 
 /** All that is shared: an order, the mark of a user, and one window for what all users pay, by its value. */

@@ -1,10 +1,17 @@
 import fc from 'fast-check';
 import { TO, md5Sign, transfer, web3 } from '../service.ts';
-import type { Asked, Move } from './model-asked.ts';
+import { amountOf } from '../reference/policy.ts';
+import type { Movement, Question } from '../reference/question.ts';
 
 /*
  * The callbacks that a script may ask: few enough that they come again.
  */
+
+export interface Asked extends Question {
+  readonly source: 'shop' | 'vault';
+  /** The body that is sent. */
+  readonly body: string;
+}
 
 export const OTHER = '0x27b1fdb04752bbc536007a920d24acb045561c26';
 const LEAST = `0.${'0'.repeat(35)}1`;
@@ -32,33 +39,42 @@ export function paymentOf(order: number, { late = false, odd = false } = {}): As
     userId,
   };
   return {
-    ...nothing,
     source: 'shop',
     kind: 'payment',
     type: 'payment',
     id,
-    amount,
-    symbol,
-    userId,
+    speedUp: false,
+    txid: '',
+    scheme: 'md5',
     terms: [amount, symbol, userId].join(' '),
-    members: { userId, symbol, amount, scheme: 'md5' },
+    members: { userId: [userId], symbol: [symbol] },
+    amounts: [moved('own', '', symbol, amount)],
+    movements: undefined,
+    orderMembers: { userId, symbol, amount, scheme: 'md5' },
     body: JSON.stringify({ ...sent, sign: md5Sign(sent) }),
   };
 }
+
+const moved = (kind: Movement['kind'], to: string, asset: string, amount: string): Movement => ({
+  kind,
+  to,
+  asset,
+  amount: amountOf(amount),
+});
 
 const question = fc.record({
   type: fc.constantFrom('sign_prepare', 'sign_start', 'sign_start', 'sign_success', 'sign_success'),
   speedUp: fc.integer({ min: 0, max: 3 }).map((one) => one === 0),
   txid: fc.constantFrom('', '0x0a', '0x0b', '0x0c'),
 });
-type Question = Pick<Asked, 'type' | 'speedUp' | 'txid'>;
-export const anyQuestion: Question = { type: 'sign_start', speedUp: false, txid: '' };
+type Asks = Pick<Question, 'type' | 'speedUp' | 'txid'>;
+export const anyQuestion: Asks = { type: 'sign_start', speedUp: false, txid: '' };
 
 export const withdrawal = fc
   .tuple(fc.nat(9), question, fc.integer({ min: 0, max: 11 }))
   .map(([order, asks, odd]): Asked => withdrawalOf(order, asks, odd === 0));
 
-export function withdrawalOf(order: number, asks: Question, odd = false): Asked {
+export function withdrawalOf(order: number, asks: Asks, odd = false): Asked {
   const amount = odd ? '0.5' : pick(['2', '9.5', '10', '10.1', '3'], order);
   const to = order % 3 === 0 ? OTHER : TO;
   const symbol = order === 7 ? 'BTC' : 'ETH';
@@ -78,8 +94,8 @@ const called = (selector: 'a9059cbb' | '095ea7b3', who: string, whole: number): 
   `0x${selector}${word(who.slice(2))}${word((whole * 1_000_000).toString(16))}`;
 
 /** Four that can't be read; then transfers, approvals and coins, and both together. */
-export function contractOf(order: number, asks: Question): Asked {
-  const web3Of = (amount: string, to: string): CosignedAsked => ({
+export function contractOf(order: number, asks: Asks): Asked {
+  const web3Of = (amount: string, to: string): Cosigned => ({
     kind: 'web3',
     id: `w-${order}`,
     amount,
@@ -87,27 +103,39 @@ export function contractOf(order: number, asks: Question): Asked {
     symbol: 'ETH',
     memo: '',
   });
-  const token = (to: string, amount: number): Move => ({ symbol: 'USDT', to, amount: `${amount}` });
-  const coins = (to: string, amount: string): Move => ({ symbol: 'ETH', to, amount });
-  const calls: readonly (readonly [what: CosignedAsked, data: string, moves: readonly Move[]])[] = [
-    [web3Of('0', TOKEN), called('a9059cbb', TO, 400), [token(TO, 400)]],
-    [web3Of('0', TOKEN), called('095ea7b3', OTHER, 600), [token(OTHER, 600)]],
+  const token = (kind: 'transfer' | 'approval', to: string, amount: string): Movement =>
+    moved(kind, to, 'USDT', amount);
+  const coins = (to: string, amount: string): Movement => moved('native', to, 'ETH', amount);
+  const calls: readonly (readonly [what: Cosigned, data: string, movements: readonly Movement[]])[] = [
+    [web3Of('0', TOKEN), called('a9059cbb', TO, 400), [token('transfer', TO, '400')]],
+    [web3Of('0', TOKEN), called('095ea7b3', OTHER, 600), [token('approval', OTHER, '600')]],
     [web3Of('5', TO), '', [coins(TO, '5')]],
-    [web3Of('3', OTHER), called('a9059cbb', OTHER, 300), [token(OTHER, 300), coins(TOKEN, '3')]],
+    [
+      web3Of('3', OTHER),
+      called('a9059cbb', OTHER, 300),
+      [token('transfer', OTHER, '300'), coins(TOKEN, '3')],
+    ],
   ];
   const found = calls[order - 4];
   if (found === undefined) return cosigned(asks, web3Of(pick(['0', '5', '6'], order), TO), web3);
-  const [what, data, moves] = found;
+  const [what, data, movements] = found;
   const call = { input_data: data, interactive_contract: data === '' ? '' : TOKEN };
-  return { ...cosigned(asks, what, (members) => web3({ ...members, ...call }), call), moves };
+  return { ...cosigned(asks, what, (members) => web3({ ...members, ...call }), call), movements };
 }
 
-const nothing = { userId: '', to: '', memo: '', txid: '', speedUp: false, moves: undefined } as const;
-type CosignedAsked = Pick<Asked, 'kind' | 'id' | 'amount' | 'to' | 'symbol' | 'memo'>;
+interface Cosigned {
+  readonly kind: 'transfer' | 'web3';
+  readonly id: string;
+  readonly amount: string;
+  readonly to: string;
+  readonly symbol: string;
+  /** The empty text for none. */
+  readonly memo: string;
+}
 
 function cosigned(
-  { type, speedUp, txid }: Question,
-  what: CosignedAsked,
+  { type, speedUp, txid }: Asks,
+  what: Cosigned,
   build: (members: object) => object,
   call = { input_data: '0xa9059cbb', interactive_contract: TO },
 ): Asked {
@@ -116,14 +144,18 @@ function cosigned(
   const isTransfer = kind === 'transfer';
   const own = isTransfer ? { symbol, memo } : { main_chain_symbol: symbol };
   return {
-    ...nothing,
-    ...what,
     source: 'vault',
+    kind,
+    id,
     type,
     speedUp,
     txid: type === 'sign_success' ? txid : '',
+    scheme: undefined,
     terms: [amount, to, symbol, memo].join(' '),
-    members: isTransfer
+    members: { to: [to], symbol: [symbol], ...(memo !== '' && { memo: [memo] }) },
+    amounts: [moved('own', to, symbol, amount)],
+    movements: undefined,
+    orderMembers: isTransfer
       ? { from: OTHER, to, memo, amount, symbol, transfer_id: '1' }
       : { from: OTHER, to, amount, symbol, ...call },
     body: JSON.stringify(build({ ...sent, ...own })),

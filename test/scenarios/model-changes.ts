@@ -3,11 +3,11 @@ import { CountersignError } from '../../src/errors.ts';
 import type { OrderSource } from '../../src/orders/orders.ts';
 import { releaseApproval } from '../../src/orders/release.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
-import type { SourceModel } from './model.ts';
-import type { OrderChange, OrderOutcome } from './model-state.ts';
-import { amountOf } from './model-rules.ts';
+import { amountOf } from '../reference/policy.ts';
+import type { SourceModel } from '../reference/settle.ts';
+import type { OrderChange, OrderOutcome } from '../reference/store.ts';
 import type { Change } from './model-script.ts';
-import { revisions } from './model-policies.ts';
+import { revisionAt } from './model-policies.ts';
 import { thaw } from '../store/requests.ts';
 
 export type Source = 'shop' | 'vault';
@@ -41,7 +41,7 @@ export async function make(store: Store, models: Models, change: Change): Promis
   else if (change.type === 'freeze') await store.freeze({ reason: 'chance', by });
   else if (change.type === 'unfreeze') await thaw(store);
   else if (change.type === 'push') {
-    const { revision, document } = releaseOf(change.revision);
+    const { revision, document } = revisionAt(change.revision).release;
     const expected = (await store.control()).revision;
     const { outcome } = await store.push({ revision, document, expected, by, message: 'chance' });
     if (outcome !== 'in-force') throw new Error('nobody else pushes, and yet there was a conflict');
@@ -133,7 +133,7 @@ export function pendingFor(model: SourceModel, source: Source, made: Made | unde
   }
   let open = made;
   const apply = (atMs: number): void => {
-    if (open?.type === 'push') model.inForce = open.revision;
+    if (open?.type === 'push') model.inForce = revisionAt(open.revision);
     else if (open?.type === 'price') model.setPrice(open.version, open.asset, open.price);
     else if (open?.type === 'toggle') {
       if (open.source === source) model.state.toggle(open.list, open.value, atMs);
@@ -147,7 +147,7 @@ export function pendingFor(model: SourceModel, source: Source, made: Made | unde
     if (open === undefined || type === 'notice' || type === 'list' || type === 'freeze') return false;
     if (code === 'FROZEN') return false;
     if (open.type === 'price') return pricesOf(detail) === open.version;
-    return revision === releaseOf(open.revision).revision;
+    return revision === revisionAt(open.revision).release.revision;
   };
   return {
     showsIn: (entry) => (shows(entry) ? apply(entry.atMs) : undefined),
@@ -200,10 +200,4 @@ function pendingOrders(
 export function pricesOf(detail: string): number {
   const { proposal } = JSON.parse(detail) as { readonly proposal?: { readonly prices: number } };
   return proposal?.prices ?? 0;
-}
-
-export function releaseOf(index: number): (typeof revisions)[number]['release'] {
-  const found = revisions[index];
-  if (found === undefined) throw new Error(`there is no revision ${index}`);
-  return found.release;
 }

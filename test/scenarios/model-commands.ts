@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TO } from '../service.ts';
-import { subjectOf } from './model-asked.ts';
-import { MINUTE_MS } from './model-rules.ts';
+import { MINUTE_MS } from '../reference/policy.ts';
+import { subjectOf } from '../reference/question.ts';
 import {
   OTHER,
   anyQuestion,
@@ -36,7 +36,7 @@ const orderPlan = fc
     fc.constantFrom(0, MINUTE_MS, 60 * MINUTE_MS, 2 * 60 * MINUTE_MS, 1440 * MINUTE_MS),
   )
   .map(([asked, how, expiresInMs]): OrderPlan => {
-    const { source, members } = asked;
+    const { source, orderMembers: members } = asked;
     const subject = subjectOf(asked);
     if (how === 'cancel') return { source, subject };
     const { from: _from, interactive_contract: _contract, ...fewer } = members;

@@ -2,19 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClaimResult } from '../../src/claims/claims.ts';
 import type { JournalEntry, Store } from '../../src/store/store.ts';
 import { faultsOf } from './audit-claims.ts';
-import type { Asked } from './model-asked.ts';
-import { type Foretold, SourceModel } from './model.ts';
-import { countsTogether, mixesLimits } from './model-policies.ts';
-import type { Reservation } from './model-state.ts';
-import {
-  type Made,
-  type Models,
-  type Source,
-  make,
-  pendingFor,
-  pricesOf,
-  releaseOf,
-} from './model-changes.ts';
+import { type Foretold, SourceModel } from '../reference/settle.ts';
+import type { Reservation } from '../reference/store.ts';
+import type { Asked } from './model-callbacks.ts';
+import { countsTogether, mixesLimits, revisionAt, scripted } from './model-policies.ts';
+import { type Made, type Models, type Source, make, pendingFor, pricesOf } from './model-changes.ts';
 import type { Change, Command } from './model-script.ts';
 
 /** Services under test: two replicas on one store. */
@@ -55,7 +47,7 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
   const reserved: Reservation[] = [];
   const run: Run = {
     rig,
-    models: { shop: new SourceModel(reserved), vault: new SourceModel(reserved) },
+    models: { shop: new SourceModel('all', reserved), vault: new SourceModel('all', reserved) },
     seen: { shop: '', vault: '' },
     journal: [],
   };
@@ -94,7 +86,7 @@ export async function runScript(rig: Rig, commands: readonly Command[]): Promise
 
 /** Whether callbacks of one source may count for the other, before the change or after it. */
 const mayCountTogether = ({ shop }: Models, change: Change | undefined): boolean =>
-  countsTogether(shop.inForce) || (change?.type === 'push' && countsTogether(change.revision));
+  countsTogether(shop.inForce) || (change?.type === 'push' && countsTogether(revisionAt(change.revision)));
 
 /** The one source that a change is about. */
 const sourceOf = (change: Change | undefined): Source | undefined =>
@@ -193,10 +185,10 @@ function compare(
   { nowMs, dependsOnPrices }: { readonly nowMs: number | undefined; readonly dependsOnPrices: boolean },
 ): void {
   const { type, verdict, code, of, claims } = entry;
-  if (!isDeepStrictEqual({ type, verdict, code, of, claims }, foretold)) {
+  if (!isDeepStrictEqual({ type, verdict, code, of, claims, taken: foretold.taken }, foretold)) {
     throw differs('the journal and the model differ', entry, foretold);
   }
-  const revision = model.inForce === undefined ? '' : releaseOf(model.inForce).revision;
+  const revision = scripted(model.inForce)?.release.revision ?? '';
   if (type !== 'notice' && code !== 'FROZEN' && entry.revision !== revision) {
     throw differs(`decided under another revision than ${revision}`, entry, foretold);
   }
@@ -207,7 +199,7 @@ function compare(
   if (nowMs !== undefined && entry.atMs !== nowMs) throw differs(`not at ${nowMs}`, entry, foretold);
 }
 
-/** For whoever wants to know that chance has been everywhere. */
+/** How a claim fared, so that a test sees that chance has been everywhere. */
 function fared(result: ClaimResult): string {
   const { holds } = result;
   const how = holds ? 'holds' : 'fails';

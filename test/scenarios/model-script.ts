@@ -1,4 +1,4 @@
-import type { Asked } from './model-asked.ts';
+import type { Asked } from './model-callbacks.ts';
 
 /** What happens beside callbacks. */
 export type Change =
@@ -22,7 +22,7 @@ export interface OrderPlan {
   readonly source: Asked['source'];
   readonly subject: string;
   /** What is announced; without it the order is cancelled. */
-  readonly announce?: { readonly members: Asked['members']; readonly expiresInMs: number };
+  readonly announce?: { readonly members: Asked['orderMembers']; readonly expiresInMs: number };
 }
 
 export type Command =

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { TO } from '../service.ts';
-import { type Asked, subjectOf } from './model-asked.ts';
-import { anyQuestion, contractOf, paymentOf, withdrawalOf } from './model-callbacks.ts';
+import { subjectOf } from '../reference/question.ts';
+import { type Asked, anyQuestion, contractOf, paymentOf, withdrawalOf } from './model-callbacks.ts';
 import { type Command, changed, pushed } from './model-script.ts';
 
 /*
@@ -25,6 +25,7 @@ const asks = (...callbacks: readonly Asked[]): Command => ({
   callbacks,
   meanwhile: undefined,
 });
+const symbolOf = ({ members }: Asked): string => members.symbol?.[0] ?? '';
 const passes = (ms: number): Command => ({ type: 'advance', ms });
 
 /** Signed and sped up, again and again. */
@@ -94,12 +95,12 @@ const signedAfterRelease = fc.constantFrom(1, 4, 5, 7, 8).map((order): readonly 
 /** Announced, cancelled, announced anew, paid, and then cancelled too late. */
 const ordered = fc.tuple(fc.nat(17), fc.constantFrom(0, 60_000, HOUR_MS)).map(([order, wait]) => {
   const asked = paymentOf(order);
-  const { source, members } = asked;
+  const { source, orderMembers: members } = asked;
   const subject = subjectOf(asked);
   const cancel = changed({ type: 'orders', changes: [{ source, subject }] });
   const announce = { members, expiresInMs: HOUR_MS };
   const expect = changed({ type: 'orders', changes: [{ source, subject, announce }] });
-  const price = changed({ type: 'price', asset: asked.symbol, price: '1', ageMs: 0 });
+  const price = changed({ type: 'price', asset: symbolOf(asked), price: '1', ageMs: 0 });
   const paid = asks(asked, asked);
   return [pushed(ANNOUNCED), price, expect, cancel, paid, expect, passes(wait), paid, cancel, expect, paid];
 });
@@ -111,10 +112,10 @@ const observed = fc
   .tuple(fc.constantFrom(0, 7, 14), fc.constantFrom(0, 60_000), fc.constantFrom('400', '7'))
   .map(([order, wait, amount]) => {
     const asked = paymentOf(order);
-    const { source, members } = asked;
+    const { source, orderMembers: members } = asked;
     const announce = { members: { ...members, amount }, expiresInMs: 60_000 };
     const expect = changed({ type: 'orders', changes: [{ source, subject: subjectOf(asked), announce }] });
-    const price = changed({ type: 'price', asset: asked.symbol, price: '1', ageMs: 0 });
+    const price = changed({ type: 'price', asset: symbolOf(asked), price: '1', ageMs: 0 });
     const before = [pushed(BY_SYMBOL), expect, passes(wait), asks(asked)];
     return [...before, pushed(ANNOUNCED), price, asks(asked), expect, asks(asked)];
   });

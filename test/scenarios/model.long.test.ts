@@ -15,7 +15,7 @@ import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { VAULT_TOKEN, writeServiceFolder } from '../service.ts';
-import type { Asked } from './model-asked.ts';
+import type { Asked } from './model-callbacks.ts';
 import { scripts } from './model-commands.ts';
 import { type Rig, runScript } from './model-run.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PAYMENT_PATH, VAULT_TOKEN, writeServiceFolder } from '../service.ts';
-import type { Asked } from './model-asked.ts';
+import type { Asked } from './model-callbacks.ts';
 import { scripts } from './model-commands.ts';
 import { runScript } from './model-run.ts';
 import { describeOnBothStores } from './on-both-stores.ts';

@@ -1,37 +1,26 @@
-import type { Random } from '../random.ts';
 import {
   type Counting,
   type Entry,
-  type Facts,
-  type Movement,
   type Policy,
   type Range,
   type Rule,
+  type Rules,
   type When,
-  units,
-} from '../reference/policies.ts';
+  amountOf,
+} from '../../../test/reference/policy.ts';
+import type { Kind, Member, Movement, Question } from '../../../test/reference/question.ts';
+import type { Random } from '../random.ts';
 
 /*
- * Random policies, as the reference reads them and as a policy file has them, and random callbacks about
- * which they say different things.
+ * Random policies, as a policy file has them and the reference reads them, and random callbacks about which
+ * they say different things.
  */
 
-type Windows = readonly [ms: number | 'day', text: string];
-const WINDOWS: readonly [Windows, ...Windows[]] = [
-  [600_000, '10m'],
-  [3_600_000, '1h'],
-  [7_200_000, '2h'],
-  ['day', 'day'],
-];
+const WINDOWS = ['10m', '1h', '2h', 'day'] as const;
 const AMOUNTS = ['10', '25', '40', '40.000000000000000001', '100', '150'] as const;
 const LIMITS = ['40', '100', '150', '300'] as const;
-type Hours = readonly [minutes: readonly [number, number], text: string];
-const HOURS: readonly [Hours, ...Hours[]] = [
-  [[540, 630], '09:00-10:30'],
-  [[630, 720], '10:30-12:00'],
-  [[1320, 360], '22:00-06:00'],
-  [[0, 780], '00:00-13:00'],
-];
+const NUMBERS = ['1', '2', '3'] as const;
+const HOURS = ['09:00-10:30', '10:30-12:00', '22:00-06:00', '00:00-13:00'] as const;
 const LISTS = ['one', 'two'] as const;
 const USERS = ['1', '2', '3'] as const;
 const ADDRESSES = ['bc1qa', 'bc1qb', 'bc1qc', 'bc1qd'] as const;
@@ -39,34 +28,23 @@ const SYMBOLS = ['USDT', 'USDT', 'BTC'] as const;
 const MEMOS = ['7', 'x y'] as const;
 const SCHEMES = ['md5', 'rsa'] as const;
 const DEPTH = 3;
+const WITHINS = ['1m', '1h', '1d'] as const;
+const LENGTHS = ['5m', '2h', 'until-lifted'] as const;
 
-type Lengths = readonly [ms: number, text: string];
-const WITHINS: readonly [Lengths, ...Lengths[]] = [
-  [60_000, '1m'],
-  [3_600_000, '1h'],
-  [86_400_000, '1d'],
-];
-const LENGTHS: readonly [Lengths, ...Lengths[]] = [
-  [300_000, '5m'],
-  [7_200_000, '2h'],
-  [Infinity, 'until-lifted'],
-];
-
-type Kind = Policy['callback'];
 const KINDS: readonly Kind[] = ['payment', 'transfer', 'web3'];
 const MEMBERS = {
   payment: ['userId', 'symbol'],
   transfer: ['to', 'memo', 'symbol'],
   web3: ['to', 'to', 'symbol'],
 } as const;
-const TEXTS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+const TEXTS: Readonly<Record<Member, readonly [string, ...string[]]>> = {
   userId: USERS,
   to: ADDRESSES,
   symbol: SYMBOLS,
   memo: MEMOS,
 };
 
-type Per = readonly string[];
+type Per = readonly Member[];
 const LOCKED_OUT: Readonly<Record<Kind, readonly [Per, ...Per[]]>> = {
   payment: [[], ['userId'], ['userId'], ['userId', 'symbol']],
   transfer: [[], ['to'], ['to'], ['memo'], ['to', 'memo']],
@@ -111,14 +89,14 @@ export function randomPolicies(random: Random): readonly Policy[] {
     const callback = KINDS[at % KINDS.length] ?? 'payment';
     const when = random.oneIn(3) ? randomWhen(random, callback, 0) : undefined;
     // Whatever is refused otherwise may lock somebody out.
-    const lockout = random.oneIn(3) ? [{ rule: randomLockout(random, callback) }] : [];
+    const lockout = random.oneIn(3) ? [randomLockout(random, callback)] : [];
     const symbol = callback === 'web3' ? NETWORK : at < 2 ? 'USDT' : random.pick(SYMBOLS);
     return {
       policy: `policy-${at + 1}`,
       callback,
       // A limit counts one symbol.
-      when: { ...when, texts: { ...when?.texts, symbol: [symbol] } },
-      ...(callback === 'web3' && { movements: 'count' as const }),
+      when: { ...when, symbol: [symbol] },
+      ...(callback === 'web3' && { movements: { approvals: 'count' as const } }),
       rules: [
         ...Array.from({ length: 1 + random.below(2) }, () => randomEntry(random, callback, 0)),
         ...lockout,
@@ -129,10 +107,10 @@ export function randomPolicies(random: Random): readonly Policy[] {
 
 function randomEntry(random: Random, kind: Kind, depth: number): Entry {
   const when = random.oneIn(4) ? { when: randomWhen(random, kind, 0) } : {};
-  const observe = depth === 0 && random.oneIn(10) ? ({ observe: true } as const) : {};
-  if (depth === DEPTH || random.oneIn(2)) return { rule: randomRule(random, kind), ...when, ...observe };
+  const mode = depth === 0 && random.oneIn(10) ? ({ mode: 'observe' } as const) : {};
+  if (depth === DEPTH || random.oneIn(2)) return { ...randomRule(random, kind), ...when, ...mode };
   const entries = Array.from({ length: 1 + random.below(3) }, () => randomEntry(random, kind, depth + 1));
-  return random.oneIn(4) ? { all: entries, ...when, ...observe } : { any: entries, ...when, ...observe };
+  return random.oneIn(4) ? { all: entries, ...when, ...mode } : { any: entries, ...when, ...mode };
 }
 
 function randomWhen(random: Random, kind: Kind, depth: number): When {
@@ -144,87 +122,88 @@ function randomWhen(random: Random, kind: Kind, depth: number): When {
       { below: random.pick(AMOUNTS) },
       { atMost: random.pick(AMOUNTS) },
     ]);
+  const during = () => ({ zone: 'UTC', hours: random.pick(HOURS) }) as const;
   const more = random.oneIn(4) && depth < 2 ? randomWhen(random, kind, depth + 1) : {};
   if (drawn < 2) {
     const member = random.pick(MEMBERS[kind]);
     const texts =
-      kind === 'web3'
-        ? member === 'to'
-          ? RECIPIENTS
-          : ([NETWORK, 'BSC'] as const)
-        : (TEXTS[member] ?? SYMBOLS);
+      kind === 'web3' ? (member === 'to' ? RECIPIENTS : ([NETWORK, 'BSC'] as const)) : TEXTS[member];
     const some = random.oneIn(2)
       ? [random.pick(texts)]
       : [...new Set([random.pick(texts), random.pick(texts)])];
-    return { ...more, texts: { ...more.texts, [member]: some } };
+    return { ...more, [member]: some };
   }
   if (drawn === 2 && kind !== 'web3') return { ...more, amount: amount() };
-  if (drawn === 3 || drawn === 2) return { ...more, value: { range: amount(), maxAgeMs: 3_600_000 } };
-  if (drawn === 4) return { ...more, during: random.pick(HOURS)[0] };
+  if (drawn === 3 || drawn === 2) return { ...more, value: { ...amount(), maxAge: '1h' } };
+  if (drawn === 4) return { ...more, during: during() };
   if (drawn === 5)
-    return depth < 2
-      ? { ...more, not: randomWhen(random, kind, depth + 1) }
-      : { during: random.pick(HOURS)[0] };
+    return depth < 2 ? { ...more, not: randomWhen(random, kind, depth + 1) } : { during: during() };
   return { ...more, scheme: [random.pick(SCHEMES)] };
 }
 
 function randomRule(random: Random, kind: Kind): Rule {
   const member = kind === 'payment' ? 'userId' : 'to';
   const more = kind === 'transfer' ? 'memo' : kind === 'web3' ? 'symbol' : undefined;
-  const of = more !== undefined && random.oneIn(4) ? [member, more] : [member];
+  const of = more !== undefined && random.oneIn(4) ? ([member, more] as const) : ([member] as const);
   const counting = randomCounting(random, kind, member);
   const [amount, list] = [random.pick(LIMITS), random.pick(LISTS)];
-  const max = kind === 'web3' ? randomTable(random) : amount;
-  const onlyApprovals = kind === 'web3' && random.oneIn(4) ? ({ onlyApprovals: true } as const) : {};
+  const max = kind === 'web3' ? ({ by: 'asset', max: randomTable(random) } as const) : { max: amount };
+  const value = { max: amount, maxAge: '1h' };
+  const approvals = kind === 'web3' && random.oneIn(4) ? ({ approvals: 'only' } as const) : {};
   return random.pick<Rule>([
-    { name: 'pass' },
-    { name: 'amount-limit', max, ...onlyApprovals },
-    { name: 'window-limit', max, ...counting, ...onlyApprovals },
-    { name: 'window-limit', max, ...counting, ...onlyApprovals },
-    { name: 'velocity-limit', max: random.pick(['1', '2', '3']), ...counting },
-    { name: 'value-limit', max: amount, maxAgeMs: 3_600_000, ...onlyApprovals },
-    { name: 'value-window', max: amount, maxAgeMs: 3_600_000, ...counting, ...onlyApprovals },
-    {
-      name: 'distinct-limit',
-      of,
-      onlyNew: random.oneIn(2),
-      max: 1 + random.below(2),
-      ...counting,
-      per:
-        counting.counter !== undefined || kind !== 'transfer' || of.includes('symbol') || random.oneIn(2)
-          ? []
-          : ['symbol'],
-    },
-    { name: 'allow-list', of, list },
-    { name: 'deny-list', of, list },
-    { name: 'cooling-period', of, list, forMs: 600_000 },
-    { name: 'first-use-limit', of: [member], max, forMs: random.pick([0, 600_000]) },
-    { name: 'schedule', during: random.pick(HOURS)[0] },
+    { pass: { because: 'it may' } },
+    { 'amount-limit': { ...max, ...approvals } },
+    { 'window-limit': { ...max, ...counting, ...approvals } },
+    { 'window-limit': { ...max, ...counting, ...approvals } },
+    { 'velocity-limit': { max: random.pick(NUMBERS), ...counting } },
+    { 'value-limit': { ...value, ...approvals } },
+    { 'value-limit': { ...value, ...counting, ...approvals } },
+    { 'distinct-limit': randomDistinct(random, kind, { ...counting, of }) },
+    { 'allow-list': { of, list } },
+    { 'deny-list': { of, list } },
+    { 'cooling-period': { of, list, for: '10m' } },
+    { 'first-use-limit': { of: [member], ...max, ...(!random.oneIn(2) && { for: '10m' }) } },
+    { schedule: { zone: 'UTC', hours: random.pick(HOURS) } },
     randomLockout(random, kind),
     randomLockout(random, kind),
   ]);
 }
 
+function randomDistinct(
+  random: Random,
+  kind: Kind,
+  { per: _per, ...counting }: Counting & { readonly of: readonly Member[] },
+): Rules['distinct-limit'] {
+  const isPlain = counting.counter !== undefined || kind !== 'transfer' || counting.of.includes('symbol');
+  return {
+    ...counting,
+    ...(random.oneIn(2) && { only: 'new' }),
+    max: String(1 + random.below(2)),
+    ...(!isPlain && !random.oneIn(2) && { per: ['symbol'] }),
+  };
+}
+
 /** Few values, so that alternatives often share a count. */
 function randomLockout(random: Random, kind: Kind): Rule {
   const per = random.pick(LOCKED_OUT[kind]);
-  const [withinMs, forMs] = [random.pick(WITHINS)[0], random.pick(LENGTHS)[0]];
-  return { name: 'lock-out', per, after: random.pick([1, 2, 2, 3, 5]), withinMs, forMs };
+  const [within, period] = [random.pick(WITHINS), random.pick(LENGTHS)];
+  const after = random.pick(['1', '2', '2', '3', '5']);
+  return { 'lock-out': { ...(per.length > 0 && { per }), after, within, for: period } };
 }
 
 /**
  * Rules that share a counter must agree in the window and in what they count by, so the name says both. A
  * limit of transactions counts each asset, the others one symbol.
  */
-function randomCounting(random: Random, kind: Kind, member: string): Counting {
-  const [windowMs, text] = random.pick(WINDOWS);
-  const across = random.oneIn(2) ? ({ acrossGroup: true } as const) : {};
-  const place = across.acrossGroup ? 'group' : 'source';
+function randomCounting(random: Random, kind: Kind, member: Member): Counting {
+  const window = random.pick(WINDOWS);
+  const across = random.oneIn(2) ? ({ across: 'group' } as const) : {};
   if (random.oneIn(4)) {
-    const counter = `${kind === 'web3' ? 'web3' : 'coins'}-${text}-${place}`;
-    return { per: [], windowMs, counter, ...across };
+    const place = across.across ?? 'source';
+    const counter = `${kind === 'web3' ? 'web3' : 'coins'}-${window}-${place}`;
+    return { window, counter, ...across };
   }
-  return { per: random.oneIn(2) ? [] : [member], windowMs, ...across };
+  return { ...(!random.oneIn(2) && { per: [member] }), window, ...across };
 }
 
 /** Amounts by asset. Some assets are in no table. */
@@ -240,154 +219,80 @@ export function withOtherLimits(random: Random, policies: readonly Policy[]): re
   const other = (entry: Entry): Entry => {
     if ('any' in entry) return { ...entry, any: entry.any.map(other) };
     if ('all' in entry) return { ...entry, all: entry.all.map(other) };
-    const { rule } = entry;
-    if (rule.name === 'window-limit') return { ...entry, rule: { ...rule, max: otherMax(random, rule.max) } };
-    if (rule.name === 'value-window') return { ...entry, rule: { ...rule, max: random.pick(LIMITS) } };
-    if (rule.name === 'velocity-limit') {
-      return { ...entry, rule: { ...rule, max: random.pick(['1', '2', '3']) } };
-    }
-    return rule.name === 'distinct-limit' ? { ...entry, rule: { ...rule, max: 1 + random.below(2) } } : entry;
+    return { ...entry, ...withOtherLimit(random, entry) };
   };
   return policies.map((policy) => ({ ...policy, rules: policy.rules.map(other) }));
 }
 
-function otherMax(
-  random: Random,
-  max: string | Readonly<Record<string, string>>,
-): string | Readonly<Record<string, string>> {
-  if (typeof max === 'string') return random.pick(LIMITS);
-  return Object.fromEntries(Object.keys(max).map((asset) => [asset, random.pick(LIMITS)]));
-}
-
-// ---- the same as a file ----
-
-/** The policies of one file. */
-export function writtenPolicies(policies: readonly Policy[]): string {
-  return policies
-    .map(({ policy, callback, when, movements, rules }) =>
-      JSON.stringify({
-        policy,
-        callback,
-        ...(when && { when: writtenWhen(when) }),
-        ...(movements && { movements: { approvals: movements } }),
-        rules: rules.map(writtenEntry),
-      }),
-    )
-    .join('\n---\n');
-}
-
-function writtenEntry(entry: Entry): object {
-  const beside = {
-    ...(entry.when && { when: writtenWhen(entry.when) }),
-    ...(entry.observe && { mode: 'observe' }),
-  };
-  if ('any' in entry) return { any: entry.any.map(writtenEntry), ...beside };
-  if ('all' in entry) return { all: entry.all.map(writtenEntry), ...beside };
-  return { ...writtenRule(entry.rule), ...beside };
-}
-
-function writtenWhen({ texts, amount, value, during, scheme, not }: When): object {
-  return {
-    ...texts,
-    ...(amount && { amount }),
-    ...(value && { value: { ...value.range, maxAge: '1h' } }),
-    ...(during && { during: { zone: 'UTC', hours: hoursOf(during) } }),
-    ...(scheme && { scheme }),
-    ...(not && { not: writtenWhen(not) }),
-  };
-}
-
-const hoursOf = (during: readonly [number, number]): string =>
-  HOURS.find(([minutes]) => minutes[0] === during[0] && minutes[1] === during[1])?.[1] ?? '';
-
-function writtenRule(rule: Rule): object {
-  switch (rule.name) {
-    case 'pass':
-      return { pass: { because: 'it may' } };
-    case 'amount-limit':
-      return { 'amount-limit': { ...writtenMax(rule.max), ...approvalsOf(rule) } };
-    case 'window-limit':
-      return { 'window-limit': { ...writtenMax(rule.max), ...counted(rule), ...approvalsOf(rule) } };
-    case 'velocity-limit':
-      return { 'velocity-limit': { max: rule.max, ...counted(rule) } };
-    case 'value-limit':
-      return { 'value-limit': { max: rule.max, maxAge: '1h', ...approvalsOf(rule) } };
-    case 'value-window':
-      return { 'value-limit': { max: rule.max, maxAge: '1h', ...counted(rule), ...approvalsOf(rule) } };
-    case 'distinct-limit': {
-      const only = rule.onlyNew ? { only: 'new' } : {};
-      return { 'distinct-limit': { of: rule.of, max: String(rule.max), ...only, ...counted(rule) } };
-    }
-    case 'allow-list':
-    case 'deny-list':
-      return { [rule.name]: { of: rule.of, list: rule.list } };
-    case 'cooling-period':
-      return { 'cooling-period': { of: rule.of, list: rule.list, for: '10m' } };
-    case 'first-use-limit': {
-      const after = rule.forMs === 0 ? {} : { for: '10m' };
-      return { 'first-use-limit': { of: rule.of, ...writtenMax(rule.max), ...after } };
-    }
-    case 'schedule':
-      return { schedule: { zone: 'UTC', hours: hoursOf(rule.during) } };
-    case 'lock-out': {
-      const { per, after, withinMs, forMs } = rule;
-      const [within, period] = [textOf(WITHINS, withinMs), textOf(LENGTHS, forMs)];
-      return { 'lock-out': { ...(per.length > 0 && { per }), after: String(after), within, for: period } };
-    }
-    default:
-      throw new TypeError('no such rule');
+function withOtherLimit(random: Random, rule: Rule): Partial<Rules> {
+  if ('window-limit' in rule) {
+    const { max, ...same } = rule['window-limit'];
+    const assets = typeof max === 'string' ? [] : Object.keys(max);
+    const table = Object.fromEntries(assets.map((asset) => [asset, random.pick(LIMITS)]));
+    return { 'window-limit': { ...same, max: typeof max === 'string' ? random.pick(LIMITS) : table } };
   }
+  if ('value-limit' in rule && rule['value-limit'].window !== undefined) {
+    return { 'value-limit': { ...rule['value-limit'], max: random.pick(LIMITS) } };
+  }
+  if ('velocity-limit' in rule) {
+    return { 'velocity-limit': { ...rule['velocity-limit'], max: random.pick(NUMBERS) } };
+  }
+  if (!('distinct-limit' in rule)) return {};
+  return { 'distinct-limit': { ...rule['distinct-limit'], max: String(1 + random.below(2)) } };
 }
 
-const writtenMax = (max: string | Readonly<Record<string, string>>): object =>
-  typeof max === 'string' ? { max } : { by: 'asset', max };
-
-const textOf = (lengths: readonly Lengths[], length: number): string =>
-  lengths.find(([ms]) => ms === length)?.[1] ?? '';
-
-const approvalsOf = ({ onlyApprovals }: { readonly onlyApprovals?: true }): object =>
-  onlyApprovals ? { approvals: 'only' } : {};
-
-const counted = ({ per, windowMs, acrossGroup, counter }: Counting): object => ({
-  ...(per.length > 0 && { per }),
-  window: WINDOWS.find(([ms]) => ms === windowMs)?.[1],
-  ...(acrossGroup && { across: 'group' }),
-  ...(counter !== undefined && { counter }),
-});
+/** The policies as one file. */
+export const writtenPolicies = (policies: readonly Policy[]): string =>
+  policies.map((policy) => JSON.stringify(policy)).join('\n---\n');
 
 // ---- callbacks ----
 
 export interface Asked {
-  readonly facts: Facts;
+  readonly question: Question;
   /** Its members on the wire. */
   readonly wire: Readonly<Record<string, string>>;
 }
 
-export function randomCallback(random: Random, id: string): Asked {
-  return random.pick([randomPayment, randomTransfer, randomTransaction])(random, id);
+export function randomCallback(random: Random, source: string, id: string): Asked {
+  const { question, wire } = random.pick([randomPayment, randomTransfer, randomTransaction])(random, id);
+  const same = { source, id, speedUp: false, txid: '', scheme: undefined, terms: id, orderMembers: {} };
+  return { question: { ...same, ...question }, wire };
 }
 
 /** The callback again; a co-signer's may ask the other question about the same operation. */
-export function askedAgain(random: Random, { facts, wire }: Asked): Asked {
-  if (!('type' in wire)) return { facts, wire };
-  return { facts, wire: { ...wire, type: random.pick(['sign_prepare', 'sign_start']) } };
+export function askedAgain(random: Random, asked: Asked): Asked {
+  if (asked.question.kind === 'payment') return asked;
+  const type = random.pick(['sign_prepare', 'sign_start'] as const);
+  return { question: { ...asked.question, type }, wire: { ...asked.wire, type } };
 }
 
-function randomPayment(random: Random, id: string): Asked {
+/** What depends on the kind of callback. */
+interface Drawn {
+  readonly question: Pick<Question, 'kind' | 'type' | 'members' | 'amounts' | 'movements'> &
+    Partial<Pick<Question, 'scheme'>>;
+  readonly wire: Asked['wire'];
+}
+
+const own = (to: string, asset: string, amount: string): Movement => {
+  return { kind: 'own', to, asset, amount: amountOf(amount) };
+};
+
+function randomPayment(random: Random, id: string): Drawn {
   const [amount, symbol, userId] = [random.pick(AMOUNTS), random.pick(SYMBOLS), random.pick(USERS)];
   return {
-    facts: {
+    question: {
       kind: 'payment',
-      id,
+      type: 'payment',
       members: { userId: [userId], symbol: [symbol] },
-      movements: [{ kind: 'native', to: '', asset: symbol, amount: units(amount) }],
+      amounts: [own('', symbol, amount)],
+      movements: undefined,
       scheme: random.pick(SCHEMES),
     },
     wire: { appOrderId: id, userId, payCoinSymbol: symbol, orderAmount: amount },
   };
 }
 
-function randomTransfer(random: Random, id: string): Asked {
+function randomTransfer(random: Random, id: string): Drawn {
   const [amount, symbol] = [random.pick(AMOUNTS), random.pick(SYMBOLS)];
   const [to, other] = [random.pick(ADDRESSES), random.pick(ADDRESSES)];
   const memo = random.oneIn(2) ? random.pick(MEMOS) : '';
@@ -399,24 +304,18 @@ function randomTransfer(random: Random, id: string): Asked {
       ]
     : [{ address_to: to, amount }];
   return {
-    facts: {
+    question: {
       kind: 'transfer',
-      id,
+      type: 'sign_start',
       members: {
         to: outputs.map((each) => each.address_to),
         symbol: [symbol],
         ...(memo !== '' && { memo: [memo] }),
       },
-      // Addresses are looked at in the order of their texts.
-      movements: outputs
+      amounts: outputs
         .toSorted((a, b) => (a.address_to < b.address_to ? -1 : 1))
-        .map((each) => ({
-          kind: 'native',
-          to: each.address_to,
-          asset: symbol,
-          amount: units(each.amount),
-        })),
-      scheme: undefined,
+        .map((each) => own(each.address_to, symbol, each.amount)),
+      movements: undefined,
     },
     wire: {
       type: 'sign_start',
@@ -433,10 +332,10 @@ function randomTransfer(random: Random, id: string): Asked {
 }
 
 /** Coins alone, or a call of a token, with or without coins. */
-function randomTransaction(random: Random, id: string): Asked {
+function randomTransaction(random: Random, id: string): Drawn {
   const coins = random.pick(['0', '0', '10', '40', '100'] as const);
   const recipient = random.pick(RECIPIENTS);
-  const native = (to: string): Movement => ({ kind: 'native', to, asset: NETWORK, amount: units(coins) });
+  const native = (to: string): Movement => ({ ...own(to, NETWORK, coins), kind: 'native' });
   const wire = {
     type: 'sign_start',
     request_id: id,
@@ -448,13 +347,13 @@ function randomTransaction(random: Random, id: string): Asked {
   const asked = (
     movements: readonly Movement[] | undefined,
     call: { readonly to: string; readonly interactive_contract: string; readonly input_data: string },
-  ): Asked => ({
-    facts: {
+  ): Drawn => ({
+    question: {
       kind: 'web3',
-      id,
-      members: { symbol: [NETWORK], to: [...new Set(movements?.map(({ to }) => to))] },
+      type: 'sign_start',
+      members: { symbol: [NETWORK], to: [call.to] },
+      amounts: [own(call.to, NETWORK, coins)],
       movements,
-      scheme: undefined,
     },
     wire: { ...wire, ...call },
   });
@@ -483,7 +382,7 @@ function randomCall(
   const word = (hex: string): string => hex.padStart(64, '0');
   const amount = random.pick(['10', '25', '40', '100', '150', '0', 'unlimited'] as const);
   const raw = amount === 'unlimited' ? 2n ** 256n - 1n : BigInt(amount) * 10n ** BigInt(decimals);
-  const moved = amount === 'unlimited' ? amount : units(amount);
+  const moved = amount === 'unlimited' ? amount : amountOf(amount);
   const [to, value] = [word(recipient.slice(2)), word(raw.toString(16))];
   return random.pick<ReturnType<typeof randomCall>>([
     { data: `0xa9059cbb${to}${value}`, movement: { kind: 'transfer', amount: moved } },

@@ -18,16 +18,11 @@ import type {
   Lockout as StoredLockout,
 } from '../../../src/store/store.ts';
 import { readMembers } from '../../../src/values/members.ts';
+import { type Policy, type Revision, amountOf } from '../../../test/reference/policy.ts';
+import { subjectOf } from '../../../test/reference/question.ts';
+import { SourceModel } from '../../../test/reference/settle.ts';
+import type { Lockout, Reservation } from '../../../test/reference/store.ts';
 import { type Random, anyOf, randomOf } from '../random.ts';
-import {
-  Counts,
-  Ledger,
-  type Lockout,
-  type Policy,
-  countRefusal,
-  decide,
-  units,
-} from '../reference/policies.ts';
 import {
   ASSETS,
   type Asked,
@@ -41,8 +36,8 @@ import {
 } from './generate.ts';
 
 /*
- * Rounds of random policies and callbacks. Each callback is decided on every store, and by the second
- * reading. A round has stores of its own, and seed and number repeat it.
+ * Rounds of random policies and callbacks. Each callback is decided on every store, and by the reference. A
+ * round has stores of its own, and seed and number repeat it.
  */
 
 export interface RunOptions {
@@ -66,7 +61,7 @@ export interface OpenStore {
 export interface Tally {
   steps: number;
   rounds: number;
-  /** Among the steps, those of the second reading that approve. */
+  /** Among the steps, those that the reference approves. */
   approved: number;
   /** Of callbacks that were asked about before. */
   again: number;
@@ -110,7 +105,7 @@ export async function run(options: RunOptions): Promise<Tally> {
 interface Lane {
   readonly source: string;
   readonly random: Random;
-  readonly ledger: Ledger;
+  readonly model: SourceModel;
   readonly asked: Asked[];
   /** By id, what was approved and neither refused nor released since. */
   readonly approved: Map<string, Asked>;
@@ -123,18 +118,21 @@ interface Lane {
 async function runRound(options: RunOptions, round: number, tally: Tally): Promise<void> {
   const { seed, open } = options;
   const random = randomOf(Math.imul(seed, 65_537) + round);
-  let { policies, release } = validPolicies(random);
+  let inForce = validPolicies(random);
   let nowMs = START_MS;
   const stores = await open(() => nowMs);
-  const groups = new Map<string, Counts>();
+  /** What approvals reserved, for each group and each source without one. */
+  const reserved = new Map<string, Reservation[]>();
   const lanes = SOURCES.map((source): Lane => {
     const group = groupOf(source);
-    const counts = group === undefined ? undefined : (groups.get(group) ?? new Counts());
-    if (group !== undefined && counts !== undefined) groups.set(group, counts);
+    const shared = reserved.get(group ?? source) ?? [];
+    reserved.set(group ?? source, shared);
+    const model = new SourceModel(group, shared);
+    model.inForce = inForce;
     return {
       source,
       random: randomOf(random.below(2 ** 31)),
-      ledger: new Ledger(source, counts),
+      model,
       asked: [],
       approved: new Map(),
       history: [],
@@ -144,38 +142,40 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
   // What the sources of a group are asked depends on the order.
   const inTurn = [...Map.groupBy(lanes, ({ source }) => groupOf(source) ?? source).values()];
   try {
-    const deciders = await Promise.all(stores.map((each) => decider(each, release, () => nowMs)));
-    const prices = new Map<string, { readonly price: bigint; readonly asOfMs: number }>();
+    const deciders = await Promise.all(stores.map((each) => decider(each, inForce.release, () => nowMs)));
     for (let tick = 0; tick < TICKS; tick++) {
       nowMs += random.pick(STEPS_MS);
       if (tick === TICKS / 2) {
-        const expected = release.revision;
-        const other = compiledPolicies(withOtherLimits(random, policies));
+        const expected = inForce.release.revision;
+        const other = compiledPolicies(withOtherLimits(random, inForce.policies));
         if (other !== undefined && other.release.revision !== expected) {
-          ({ policies, release } = other);
-          const push = { ...documentOf(release), expected, by: 'fuzz', message: '' };
+          inForce = other;
+          const push = { ...documentOf(other.release), expected, by: 'fuzz', message: '' };
           await Promise.all(stores.map(({ store }) => store.push(push)));
           await Promise.all(deciders.map(({ refresh }) => refresh()));
-          for (const { history } of lanes) history.push(`${nowMs} pushed\n${writtenPolicies(policies)}`);
+          for (const { model, history } of lanes) {
+            model.inForce = other;
+            history.push(`${nowMs} pushed\n${writtenPolicies(other.policies)}`);
+          }
         }
       }
       if (tick === 0 || random.oneIn(8)) {
-        const { symbol, price } = randomPrice(random);
-        prices.set(symbol, { price: units(price), asOfMs: nowMs });
-        const set = [{ asset: symbol, price: units(price), asOfMs: nowMs }];
+        const { symbol, price: text } = randomPrice(random);
+        const price = { price: amountOf(text), asOfMs: nowMs };
+        const set = [{ asset: symbol, ...price }];
         await Promise.all(stores.map(({ store }) => store.changePrices({ set, remove: [], by: 'fuzz' })));
         // Before the first price, nothing tells the service at once.
         if (tick === 0) await Promise.all(deciders.map(({ refresh }) => refresh()));
-        for (const { ledger, history } of lanes) {
-          ledger.prices = new Map(prices);
-          history.push(`${nowMs} price of ${symbol} ${price}`);
+        for (const { model, history } of lanes) {
+          model.setPrice(tick, symbol, price);
+          history.push(`${nowMs} price of ${symbol} ${text}`);
         }
       }
       await Promise.all(
         inTurn.map(async (together) => {
           for (const lane of together) {
             if (together.some(({ differs }) => differs)) break;
-            await step({ lane, tick, nowMs, policies, stores, deciders, tally });
+            await step({ lane, tick, nowMs, stores, deciders, tally });
           }
         }),
       );
@@ -183,7 +183,7 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
     const different = inTurn.find((together) => together.some(({ differs }) => differs));
     if (different !== undefined) {
       const histories = different.map(({ source, history }) => `${source}\n${history.join('\n')}`);
-      const text = `--seed ${seed} --round ${round}\n${writtenPolicies(policies)}\n${histories.join('\n')}`;
+      const text = `--seed ${seed} --round ${round}\n${writtenPolicies(inForce.policies)}\n${histories.join('\n')}`;
       tally.differences.push(text);
     }
   } finally {
@@ -199,8 +199,7 @@ function validPolicies(random: Random): Compiled {
   }
 }
 
-interface Compiled {
-  readonly policies: readonly Policy[];
+interface Compiled extends Revision {
   readonly release: Release;
 }
 
@@ -218,32 +217,27 @@ interface Step {
   readonly lane: Lane;
   readonly tick: number;
   readonly nowMs: number;
-  readonly policies: readonly Policy[];
   readonly stores: readonly OpenStore[];
   readonly deciders: readonly Decider[];
   readonly tally: Tally;
 }
 
 /** Mostly asks one callback; now and then a list changes before. */
-async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: Step): Promise<void> {
-  const { source, random, ledger, asked, approved, history } = lane;
+async function step({ lane, tick, nowMs, stores, deciders, tally }: Step): Promise<void> {
+  const { source, random, model, asked, approved, history } = lane;
   const failed = random.oneIn(12) ? anyOf(random, [...approved.values()]) : undefined;
   if (failed !== undefined) {
-    const { facts } = failed;
-    const { kind, id } = facts;
+    const { kind, id } = failed.question;
     const request = { source, kind, id, members: {}, message: 'it failed', by: 'fuzz' };
     await Promise.all(stores.map(({ store }) => releaseApproval(store, RELEASING, request)));
-    ledger.release(facts);
+    model.release(subjectOf(failed.question), '');
     approved.delete(id);
     history.push(`${nowMs} released ${kind} ${id}`);
   }
   if (random.oneIn(6)) {
     const { list, value } = randomListed(random);
-    const had = ledger.lists.get(list) ?? new Map<string, number>();
-    ledger.lists.set(list, had);
-    const has = had.has(value);
-    if (has) had.delete(value);
-    else had.set(value, nowMs);
+    const has = model.state.addedAtMs(list, value) !== undefined;
+    model.state.toggle(list, value, nowMs);
     history.push(`${nowMs} list ${list} ${has ? 'without' : 'with'} ${value}`);
     const change = {
       source,
@@ -257,24 +251,24 @@ async function step({ lane, tick, nowMs, policies, stores, deciders, tally }: St
   }
   if (random.oneIn(6)) await liftLockout({ lane, nowMs, stores, tally });
   const before = random.oneIn(3) ? anyOf(random, asked) : undefined;
-  const one = before === undefined ? randomCallback(random, `${source}-${tick}`) : askedAgain(random, before);
+  const one =
+    before === undefined ? randomCallback(random, source, `${source}-${tick}`) : askedAgain(random, before);
   if (before === undefined) asked.push(one);
   else tally.again++;
-  const decided = decide(policies, one.facts, ledger, nowMs);
-  const { approves, took } = decided;
-  if (approves) approved.set(one.facts.id, one);
-  else approved.delete(one.facts.id);
-  const expected = approves ? `SUCCESS by ${took.join()}` : 'FAILURE';
+  const { question, wire } = one;
+  const { type, verdict, code, taken } = model.ask(question, nowMs, `${tick}`);
+  if (verdict === 'SUCCESS') approved.set(question.id, one);
+  else approved.delete(question.id);
+  const by = verdict === 'SUCCESS' ? ` by ${taken.join()}` : '';
+  const expected = `${verdict}${by} (${type === 'repeat' ? 'repeated' : 'decided'} ${code})`;
   const came = await Promise.all(deciders.map(({ decides }) => decides(source, one)));
-  const isRefusedAnew = came[0]?.how === 'decided RULE_REFUSED';
-  if (isRefusedAnew) countRefusal(decided, one.facts, ledger, nowMs);
   tally.steps++;
-  if (approves) tally.approved++;
-  const isSame = came.every(({ said, how }) => said === expected && how === came[0]?.how);
+  if (verdict === 'SUCCESS') tally.approved++;
+  const isSame = came.every(({ said }) => said === expected);
   lane.differs ||= !isSame;
-  const others = came.map(({ said, how, because }, at) => `${stores[at]?.name} ${said} (${how}), ${because}`);
+  const others = came.map(({ said, because }, at) => `${stores[at]?.name} ${said}, ${because}`);
   const said = isSame ? expected : `DIFFERS: ${expected}, but ${others.join('; ')}`;
-  history.push(`${nowMs} ${JSON.stringify({ ...one.wire, scheme: one.facts.scheme })} ${said}`);
+  history.push(`${nowMs} ${JSON.stringify({ ...wire, scheme: question.scheme })} ${said}`);
 }
 
 /** Compares who is locked out. Then, mostly, lifts one of the lock-outs. */
@@ -284,8 +278,9 @@ async function liftLockout({
   stores,
   tally,
 }: Pick<Step, 'lane' | 'nowMs' | 'stores' | 'tally'>): Promise<void> {
-  const { source, random, ledger, history } = lane;
-  const expected = ledger.lockouts.standing(nowMs);
+  const { source, random, model, history } = lane;
+  const { lockouts } = model.state;
+  const expected = lockouts.standing(nowMs);
   const found = await Promise.all(stores.map(({ store }) => lockoutsOf(store, source)));
   const texts = expected.map(lockoutText).toSorted();
   const different = found.findIndex((each) => !isDeepStrictEqual(each.map(lockoutText).toSorted(), texts));
@@ -309,7 +304,7 @@ async function liftLockout({
       return store.liftLockout({ ...lift, id });
     }),
   );
-  ledger.lockouts.lift(lifted.key);
+  lockouts.lift(lifted.key);
   tally.lifted++;
   history.push(`${nowMs} lifted ${text}`);
 }
@@ -320,7 +315,7 @@ async function lockoutsOf(store: Store, source: string): Promise<readonly Stored
   return found;
 }
 
-const lockoutText = ({ policy, whose, refusals, sinceMs, untilMs }: Lockout): string =>
+const lockoutText = ({ policy, whose, refusals, sinceMs, untilMs }: Omit<Lockout, 'key'>): string =>
   `${policy} ${whose} after ${refusals} from ${sinceMs} to ${untilMs === Infinity ? 0 : untilMs}`;
 
 interface Decider {
@@ -328,9 +323,8 @@ interface Decider {
     source: string,
     asked: Asked,
   ) => Promise<{
+    /** The verdict, the alternatives that were taken, whether it was decided or repeated, and the code. */
     readonly said: string;
-    /** Whether it was decided or repeated, and the code. */
-    readonly how: string;
     readonly because: string;
   }>;
   readonly refresh: () => Promise<void>;
@@ -365,7 +359,7 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
     },
   };
   const parts: DecideParts = { store: watched, policies, ask, groupOf, clock, answerTimeoutMs: 60_000 };
-  const decides: Decider['decides'] = async (source, { facts: { kind, scheme }, wire }) => {
+  const decides: Decider['decides'] = async (source, { question: { kind, scheme }, wire }) => {
     const body = JSON.stringify(wire);
     const decoded = readMembers(body);
     if (!decoded.ok) throw new Error(decoded.because);
@@ -390,12 +384,12 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
     const { verdict } = report;
     const wasSimulated =
       simulated.verdict === verdict && simulated.code === report.code && isSameRule(simulated, report);
-    const said = verdict === 'SUCCESS' ? `${verdict} by ${took.get(source) ?? ''}` : verdict;
+    const by = verdict === 'SUCCESS' ? ` by ${took.get(source) ?? ''}` : '';
+    const said = `${verdict}${by} (${hows.get(source) ?? ''})`;
     return {
       said: wasSimulated
         ? said
         : `${said}, but simulated ${simulated.verdict} ${simulated.code}: ${simulated.because}`,
-      how: hows.get(source) ?? '',
       because: report.because,
     };
   };
