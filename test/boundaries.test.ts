@@ -20,6 +20,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   store: ['observe', 'claims', 'policy', 'callback', 'values', 'errors'],
   journal: ['store', 'claims', 'policy', 'callback', 'values', 'errors'],
   archive: ['journal', 'store', 'values', 'errors'],
+  audit: ['archive', 'release', 'journal', 'store', 'values', 'errors'],
   'packages/sandbox': ['values', 'errors'],
   openapi: ['packages/platform', 'packages/sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
   release: ['store', 'policy', 'callback', 'values', 'errors'],
@@ -90,6 +91,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'act',
+    'audit',
     'console',
     'journal',
     'openapi',

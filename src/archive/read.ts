@@ -28,7 +28,10 @@ export interface VerifiedFile extends Extent {
   readonly chainHash: string;
 }
 
-export type OnEntry = (entry: JournalEntry) => void | Promise<void>;
+/** Gets an entry, and its line as it is in the file. */
+export type OnEntry = (entry: JournalEntry, line: string) => void | Promise<void>;
+/** Gets the line of a header or a footer. */
+export type OnEdge = (line: string, source: string) => void;
 
 /**
  * Reads a file of a source, one entry at a time, and verifies it. Rejects with STORE_CORRUPT, naming the
@@ -38,13 +41,16 @@ export async function readFileOf(
   source: string,
   file: ArchiveFile,
   onEntry: OnEntry = () => undefined,
+  onEdge: OnEdge = () => undefined,
 ): Promise<VerifiedFile> {
   const bytes = createHash('sha256');
   const chain = createChain(source, file);
   const fault: LineFault = (line, because) => archiveFault({ file: file.path, line, because });
   for await (const line of linesInChunks(unpack(file, bytes, chain), fault)) {
-    const entry = chain.read(completeText(line, fault));
-    if (entry !== undefined) await onEntry(entry);
+    const text = completeText(line, fault);
+    const entry = chain.read(text);
+    if (entry === undefined) onEdge(text, source);
+    else await onEntry(entry, text);
   }
   const whole = chain.end();
   if (bytes.digest('hex').slice(0, HASH_DIGITS) !== file.bytesHash) {

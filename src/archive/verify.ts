@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { messageOf } from '../errors.ts';
 import { type ArchiveFault, type ArchiveFile, expectDirectory, faultOf, filesIn } from './folder.ts';
 import { FIRST_PREVIOUS, isBefore } from './line.ts';
-import { type OnEntry, type VerifiedFile, readFileOf } from './read.ts';
+import { type OnEdge, type OnEntry, type VerifiedFile, readFileOf } from './read.ts';
 
 /** The content of an archive, and its faults. */
 export interface Verified {
@@ -30,17 +30,20 @@ const FAULTS_MAX = 1000;
 
 /**
  * Reads all files of the directories, which together are one archive, since older files may have been moved.
- * `onEntry` gets each entry before the rest of its file is verified. Rejects with USAGE for a path that is
- * not a directory, and with the errors of `onEntry`.
+ * `onEntry` gets each entry, and `onEdge` each header and footer, before the rest of its file is verified.
+ * Rejects with USAGE for a path that is not a directory, and with the errors of `onEntry`.
  */
 export async function verifyArchive(
   directories: readonly string[],
-  onEntry: OnEntry = () => undefined,
+  onEntry?: OnEntry,
+  onEdge?: OnEdge,
 ): Promise<Verified> {
   const { bySource, faults } = findFiles(directories);
   const sources: VerifiedSource[] = [];
   for (const [source, files] of bySource) {
-    const verified = await verifySource(source, files, faults, onEntry);
+    const verified = await verifySource(source, files, faults, (file) =>
+      readFileOf(source, file, onEntry, onEdge),
+    );
     sources.push(verified);
   }
   return { sources, faults };
@@ -99,7 +102,7 @@ async function verifySource(
   source: string,
   files: readonly ArchiveFile[],
   faults: ArchiveFault[],
-  onEntry: OnEntry,
+  read: (file: ArchiveFile) => Promise<VerifiedFile>,
 ): Promise<VerifiedSource> {
   const verifiedFiles: (VerifiedFile | undefined)[] = [];
   let before: { readonly number: number; readonly end: VerifiedFile | undefined } = {
@@ -110,19 +113,19 @@ async function verifySource(
     if (faults.length >= FAULTS_MAX) break;
     const gap = gapBetween(before.number, file, source);
     if (gap !== undefined) faults.push(gap);
-    const end = await readOrFault(source, file, faults, onEntry);
+    const end = await readOrFault(file, faults, read);
     const wrong = end && gap === undefined ? brokenLink(file, before, end) : undefined;
     if (wrong !== undefined) faults.push(wrong);
     verifiedFiles.push(end);
     before = { number: file.number, end };
   }
-  const read = verifiedFiles.filter((each) => each !== undefined);
+  const intact = verifiedFiles.filter((each) => each !== undefined);
   return {
     source,
     files: files.length,
-    entries: read.reduce((sum, { entries }) => sum + entries, 0),
-    firstAtMs: read[0]?.firstAtMs,
-    lastAtMs: read.at(-1)?.lastAtMs,
+    entries: intact.reduce((sum, { entries }) => sum + entries, 0),
+    firstAtMs: intact[0]?.firstAtMs,
+    lastAtMs: intact.at(-1)?.lastAtMs,
     ends: verifiedFiles.map((each) => each?.chainHash ?? ''),
   };
 }
@@ -138,13 +141,12 @@ function gapBetween(before: number, { number, path }: ArchiveFile, source: strin
 }
 
 async function readOrFault(
-  source: string,
   file: ArchiveFile,
   faults: ArchiveFault[],
-  onEntry: OnEntry,
+  read: (file: ArchiveFile) => Promise<VerifiedFile>,
 ): Promise<VerifiedFile | undefined> {
   try {
-    return await readFileOf(source, file, onEntry);
+    return await read(file);
   } catch (thrown) {
     const fault = faultOf(thrown);
     if (fault === undefined) throw thrown;

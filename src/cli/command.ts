@@ -21,6 +21,8 @@ export interface CommandRow {
 export interface Call {
   readonly arguments: readonly string[];
   option(name: string): string | undefined;
+  /** The texts of an option that can have several. */
+  options(name: string): readonly string[];
   flag(name: string): boolean;
   /** A whole number within bounds. Throws USAGE. */
   count(name: string, bounds: { readonly least: number; readonly most: number }): number | undefined;

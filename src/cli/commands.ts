@@ -96,6 +96,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'journal archive', load: async () => (await import('./journal.ts')).journalArchive },
   { path: 'journal verify', load: async () => (await import('./journal.ts')).journalVerify },
   { path: 'journal export', load: async () => (await import('./journal.ts')).journalExport },
+  { path: 'audit export', load: async () => (await import('./audit.ts')).auditExport },
   { path: 'reconcile', load: async () => (await import('./reconcile/reconcile.ts')).reconcile },
   { path: 'reconcile show', load: async () => (await import('./reconcile/reconcile.ts')).reconcileShow },
   { path: 'reconcile close', load: async () => (await import('./reconcile/reconcile.ts')).reconcileClose },

@@ -76,6 +76,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   console: 'Invite people to the console, and show and remove them.',
   clock: "Show and accept the store's clock.",
   decisions: 'Show, explain and export decisions.',
+  audit: 'Export what an auditor needs of a period, with a program that verifies it.',
   journal: 'Archive old entries of the journal, and verify the archive.',
   openapi: "Print the OpenAPI documents of the platform's operations and of this service.",
   platform: "Call the platform's operations.",
@@ -121,10 +122,10 @@ function define(
 }
 
 function callOf(command: Command, options: Readonly<Record<string, unknown>>): Call {
-  const given = command.processedArgs.flat().filter((each): each is string => typeof each === 'string');
   return {
-    arguments: given,
+    arguments: textsOf(command.processedArgs),
     option: (name) => textOf(options[name]),
+    options: (name) => textsOf([options[name]]),
     flag: (name) => options[name] === true,
     count(name, { least, most }) {
       const text = textOf(options[name]);
@@ -169,4 +170,6 @@ function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): Exit
   return code === 'PLATFORM_REFUSED' && data['outcome'] !== 'refused' ? 2 : ERRORS[code].exit;
 }
 
+const textsOf = (values: readonly unknown[]): readonly string[] =>
+  values.flat().filter((each): each is string => typeof each === 'string');
 const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);

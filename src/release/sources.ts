@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { basename, join } from 'node:path';
+import { basename, join, resolve, sep } from 'node:path';
 import { z } from 'zod';
+import { CountersignError } from '../errors.ts';
 import { ASSETS_FILE } from '../policy/language/assets.ts';
 import { listFileLine } from '../policy/language/list-file.ts';
 import { type Store, filesOf } from '../store/store.ts';
@@ -94,3 +95,15 @@ export async function filesOfRevision(
 /** Where the file belongs: the console has the tests beside the policies. */
 const placeOf = (name: string): string =>
   /\.test\.ya?ml$/i.test(name) && basename(name) === name ? `${TESTS_DIRECTORY}/${name}` : name;
+
+/** Throws STORE_CORRUPT for a name that leads out of the directory: a push could have any names. */
+export function assertInside(directory: string, files: readonly SourceFile[]): void {
+  const root = resolve(directory) + sep;
+  const outside = files.find(({ name }) => !resolve(root, name).startsWith(root));
+  if (outside === undefined) return;
+  throw new CountersignError(
+    'STORE_CORRUPT',
+    `the revision has a file ${JSON.stringify(outside.name)}, which would be outside of ${directory}. ` +
+      'Nothing was written',
+  );
+}

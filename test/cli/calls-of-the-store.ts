@@ -36,6 +36,7 @@ decisions explain shop/1-0
 decisions export
 decisions release payment o-1 --message failed
 journal archive --to FOLDER --older-than 90d
+audit export --from 2d --to 1d --out FOLDER/not-made
 reconcile --day 2026-03-02 --source vault --directory FOLDER
 reconcile close 1 1 --directory FOLDER --message seen
 `

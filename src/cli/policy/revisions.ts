@@ -1,6 +1,6 @@
-import { mkdir, readdir, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve, sep } from 'node:path';
-import { CountersignError, messageOf, usageError } from '../../errors.ts';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { CountersignError, usageError } from '../../errors.ts';
 import { compileRelease } from '../../policy/compile.ts';
 import { diffReleases } from '../../policy/diff.ts';
 import type { Release } from '../../policy/release.ts';
@@ -9,10 +9,11 @@ import { diffFrom, diffOrReason, diffText } from '../../release/diff-text.ts';
 import { readPolicyDirectory } from '../../release/files.ts';
 import { noteOrigin, originOf, pushedText } from '../../release/origin.ts';
 import { findRevision, lastPush, releaseHistory, shortRevision } from '../../release/push.ts';
-import { type SourceFile, filesOfRevision } from '../../release/sources.ts';
+import { type SourceFile, assertInside, filesOfRevision } from '../../release/sources.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
+import { checkEmpty } from '../empty-directory.ts';
 import { counted, isoTime, printable, table } from '../print.ts';
 import type { Session } from '../session.ts';
 import { sourceNames } from '../sources.ts';
@@ -163,7 +164,7 @@ export const policyCheckout: CommandRow = {
     const { revision: inForce } = await store.control();
     const revision = await chosenRevision(store, wanted, inForce);
     const { files, asWritten } = await filesOfRevision(store, revision);
-    if (!call.flag('force')) await checkEmpty(directory);
+    if (!call.flag('force')) await checkEmpty(directory, ', or give --force to write over its files');
     await writeFiles(directory, files);
     await noteOrigin(originOf(session.settings().store, directory), revision);
     if (!asWritten) {
@@ -190,31 +191,8 @@ export const policyCheckout: CommandRow = {
   },
 };
 
-async function checkEmpty(directory: string): Promise<void> {
-  let names: readonly string[];
-  try {
-    names = await readdir(directory);
-  } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return;
-    throw usageError(`${directory} can't be read: ${messageOf(thrown)}. Name a directory`);
-  }
-  if (names.length === 0) return;
-  throw usageError(
-    `${directory} is not empty. Name a new directory, or give --force to write over its files`,
-  );
-}
-
-/** Throws STORE_CORRUPT for a name that leads out of the directory: a push could have any names. */
 async function writeFiles(directory: string, files: readonly SourceFile[]): Promise<void> {
-  const root = resolve(directory) + sep;
-  for (const { name } of files) {
-    if (!resolve(root, name).startsWith(root)) {
-      throw new CountersignError(
-        'STORE_CORRUPT',
-        `the revision has a file ${JSON.stringify(name)}, which would be outside of ${directory}. Nothing was written`,
-      );
-    }
-  }
+  assertInside(directory, files);
   for (const { name, text } of files) {
     const path = join(directory, name);
     await mkdir(dirname(path), { recursive: true });

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PlatformConfig } from '../../../packages/platform/connection.ts';
 import { operations } from '../../../packages/platform/operations/registry.ts';
 import { systemClock } from '../../../src/values/clock.ts';
+import { type Runtime, runtimes } from '../../runtimes.ts';
 import { NAME, buildPackage, dependenciesOf, importsOf } from '../../../tools/package/build.ts';
 import {
   APP_KEY,
@@ -283,31 +284,12 @@ it('the compiler needs no types of Node where there are those of a browser', () 
   expect(compile(['consumer-mistakes.ts'], options)).not.toMatch(/error TS/);
 });
 
-interface Runtime {
-  readonly version: string;
-  readonly program: string;
-  /** Whether it decrypts the answers of rsa-envelope: ^22.20.0 || >=24.5.0. */
-  readonly decrypts: boolean;
-}
+/** Whether it decrypts the answers of rsa-envelope: ^22.20.0 || >=24.5.0. */
+const decrypts = ({ release }: Runtime): boolean => (release >= 22.02 && release < 23) || release >= 24.005;
 
-/** The Node that runs this, and the one of the system if it is not older than 20.19. */
-function runtimes(): readonly Runtime[] {
-  const programs = (process.env['PATH'] ?? '')
-    .split(':')
-    .filter((each) => !each.endsWith('node_modules/.bin'))
-    .map((each) => join(each, 'node'));
-  const found = [process.execPath, ...programs].flatMap((program): [string, Runtime][] => {
-    const { stdout } = spawnSync(program, ['--version'], { encoding: 'utf8' });
-    const [version = '', major = 0, minor = 0] = /^v(\d+)\.(\d+)/.exec(stdout ?? '') ?? [];
-    const release = Number(major) + Number(minor) / 1000;
-    const decrypts = (release >= 22.02 && release < 23) || release >= 24.005;
-    return release >= 20.019 ? [[version, { version, program, decrypts }]] : [];
-  });
-  return [...new Map(found).values()];
-}
-
-describe.each(runtimes())('on Node $version', ({ program, decrypts }) => {
-  it.each(decrypts ? SCHEMES : (['md5'] as const))(
+describe.each(runtimes(20.019))('on Node $version', (runtime) => {
+  const { program } = runtime;
+  it.each(decrypts(runtime) ? SCHEMES : (['md5'] as const))(
     'a consumer pays, reads all pages, and gets typed errors, with %s',
     async (scheme) => {
       const saw = await run(program, scheme);
@@ -326,7 +308,7 @@ describe.each(runtimes())('on Node $version', ({ program, decrypts }) => {
   );
 });
 
-it.each(runtimes().filter(({ decrypts }) => !decrypts))(
+it.each(runtimes(20.019).filter((each) => !decrypts(each)))(
   'on Node $version, no client is made that could not decrypt answers',
   async ({ program }) => {
     await expect(run(program, 'rsa-envelope')).rejects.toThrow("can't decrypt answers");
