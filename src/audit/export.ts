@@ -6,6 +6,7 @@ import { explainJournalEntry } from '../journal/explanation.ts';
 import { entryJson, exportedItem } from '../journal/exported.ts';
 import { pagedEntries, readStoreRecord } from '../journal/record.ts';
 import type { JournalEntry, Store } from '../store/store.ts';
+import { COMMIT } from '../values/commit.ts';
 import { counted, isoTime } from '../values/text.ts';
 import { VERSION } from '../values/version.ts';
 import { type Bundle, beginBundle } from './bundle.ts';
@@ -67,6 +68,7 @@ export async function exportAudit(task: AuditTask) {
     bundle: 'countersign-audit',
     format: 1,
     program: VERSION,
+    commit: COMMIT,
     store: store.name,
     exportedAt: isoTime((await store.health()).nowMs),
     exportedBy: by,
