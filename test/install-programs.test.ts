@@ -8,8 +8,8 @@ import { textOf } from './deploy/documents.ts';
 const INSTALLER = join(import.meta.dirname, 'install-programs.ts');
 
 /**
- * A machine of which only this is known: programs by name, each the text of a shell script. It has a browser
- * and promtool, unless `programs` has an empty text for them.
+ * A machine of which only this is known: programs by name, each the text of a shell script. It has all that
+ * the tests need but Redis, Go and a JDK, unless `programs` has an empty text for one.
  */
 function machine(programs: Readonly<Record<string, string>>): string {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-path-'));
@@ -19,6 +19,9 @@ function machine(programs: Readonly<Record<string, string>>): string {
     sudo: 'shift; exec "$@"',
     chromium: chromium('156.0.8078.73'),
     promtool: `echo 'promtool, version 2.42.0+ds (branch: debian/sid)'`,
+    zsh: `echo 'zsh 5.9 (x86_64-debian-linux-gnu)'`,
+    fish: `echo 'fish, version 3.6.0'`,
+    php: `echo 'PHP 8.2.36 (cli) (built: Jul  3 2026 15:22:35) (NTS)'`,
     ...programs,
   };
   for (const [name, script] of Object.entries(scripts))
@@ -26,8 +29,8 @@ function machine(programs: Readonly<Record<string, string>>): string {
   return folder;
 }
 
-function install(path: string): { status: number | null; stdout: string; stderr: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [INSTALLER], {
+function install(path: string, ...args: string[]): { status: number | null; stdout: string; stderr: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [INSTALLER, ...args], {
     env: { PATH: path },
     encoding: 'utf8',
   });
@@ -102,6 +105,37 @@ it('promtool is installed too, with the prometheus package', () => {
   const { status, stderr } = install(path);
   expect({ status, stderr }).toMatchObject({ status: 0 });
   expect(stderr).toMatch(/there is no promtool: .*install --yes --no-install-recommends prometheus\n$/);
+});
+
+it('Go and a JDK are wanted for the long tests alone', () => {
+  const path = machine({
+    'redis-server': redis('7.2.4'),
+    go: `[ "$1" = version ] && echo 'go version go1.19.8 linux/amd64'`,
+    javac: `echo 'javac 1.8.0_402'`,
+  });
+  expect(install(path)).toEqual({ status: 0, stdout: '', stderr: '' });
+  expect(install(path, 'long')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/^javac 1\.8\.0 is on the PATH, and the tests need version 11 or newer/),
+  });
+});
+
+it('a missing runtime of an example is said to be, and ends nothing', () => {
+  expect(install(machine({ 'redis-server': redis('7.2.4'), php: '' }), 'long')).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: [
+      ['run the example in PHP', 'php', 'PHP 8'],
+      ['run the example in Go', 'go', 'Go 1'],
+      ['run the example in Java', 'javac', 'a JDK of version 11'],
+    ]
+      .map(
+        ([use, name, title]) =>
+          `the tests ${use}, and there is no ${name} on the PATH: install ${title} or newer\n` +
+          'Its tests are skipped.\n',
+      )
+      .join(''),
+  });
 });
 
 it('an old browser is refused by its version', () => {

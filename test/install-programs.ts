@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 
 /*
- * Runs before the tests (`pretest`): they start Redis servers of their own, a browser, promtool, and
- * shells. Installs
- * what is missing, where that can be done without a question, by apt-get or brew. Otherwise it prints the
- * command that does, and ends with 1.
+ * Runs before the tests (`pretest`), and with the argument `long` before the long ones: they start Redis
+ * servers of their own, a browser, promtool, shells, and the runtimes of the examples in docs/callbacks.
+ * Installs what is missing, where that can be done without a question, by apt-get or brew. Otherwise it
+ * prints the command that does, and ends with 1. Without a runtime, the tests of its example are skipped.
  */
 
 /** A program that the tests start. */
@@ -17,6 +17,12 @@ interface Program {
   readonly leastVersion: number;
   /** Finds the version in what `--version` prints. */
   readonly version: RegExp;
+  /** Prints the version. `--version` without it. */
+  readonly versionArgument?: string;
+  /** Only the long tests start it. */
+  readonly long?: true;
+  /** The tests that start it are skipped where it is missing. */
+  readonly optional?: true;
   /** The arguments that install it. */
   readonly apt: readonly string[];
   readonly brew: readonly string[];
@@ -68,6 +74,39 @@ const PROGRAMS: readonly Program[] = [
     apt: ['--no-install-recommends', 'fish'],
     brew: ['fish'],
   },
+  {
+    names: ['php'],
+    use: 'run the example in PHP',
+    title: 'PHP',
+    leastVersion: 8,
+    version: /^PHP ([\d.]+)/,
+    optional: true,
+    apt: ['--no-install-recommends', 'php-cli'],
+    brew: ['php'],
+  },
+  {
+    names: ['go'],
+    use: 'run the example in Go',
+    title: 'Go',
+    leastVersion: 1,
+    version: /\bgo([\d.]+)/,
+    versionArgument: 'version',
+    long: true,
+    optional: true,
+    apt: ['--no-install-recommends', 'golang-go'],
+    brew: ['go'],
+  },
+  {
+    names: ['javac'],
+    use: 'run the example in Java',
+    title: 'a JDK of version',
+    leastVersion: 11,
+    version: /^javac ([\d.]+)/,
+    long: true,
+    optional: true,
+    apt: ['--no-install-recommends', 'default-jdk-headless'],
+    brew: ['openjdk'],
+  },
 ];
 
 type Command = readonly [program: string, ...args: string[]];
@@ -75,9 +114,13 @@ type Command = readonly [program: string, ...args: string[]];
 const succeeds = ([program, ...args]: Command): boolean => spawnSync(program, args).status === 0;
 
 /** The name and version of the first that is on the PATH. */
-function found({ names, version }: Program): { readonly name: string; readonly version: string } | undefined {
+function found({
+  names,
+  version,
+  versionArgument = '--version',
+}: Program): { readonly name: string; readonly version: string } | undefined {
   for (const name of names) {
-    const { stdout, error } = spawnSync(name, ['--version'], { encoding: 'utf8' });
+    const { stdout, error } = spawnSync(name, [versionArgument], { encoding: 'utf8' });
     if (error === undefined) return { name, version: version.exec(stdout)?.[1] ?? 'of an unknown version' };
   }
   return undefined;
@@ -118,23 +161,22 @@ function fail(message: string): never {
   process.exit(1);
 }
 
-function install(program: Program): void {
+/** Installs it. Returns why that is not possible. */
+function install(program: Program): string | undefined {
   const { use, title, leastVersion } = program;
   const [name] = program.names;
   const how = installation(program);
   if (how === undefined) {
-    fail(`the tests ${use}, and there is no ${name} on the PATH: install ${title} ${leastVersion} or newer`);
+    return `the tests ${use}, and there is no ${name} on the PATH: install ${title} ${leastVersion} or newer`;
   }
   console.error(`the tests ${use}, and there is no ${name}: ${how.text}`);
   const [last] = how.commands
     .map(([command, ...args]) => spawnSync(command, args, { stdio: 'inherit' }))
     .slice(-1);
-  if (found(program) !== undefined) return;
-  fail(
-    last?.status === 0
-      ? `${name} is installed, and not on the PATH: put its folder there`
-      : `${name} could not be installed without you: run\n\n  ${how.text}\n`,
-  );
+  if (found(program) !== undefined) return undefined;
+  return last?.status === 0
+    ? `${name} is installed, and not on the PATH: put its folder there`
+    : `${name} could not be installed without you: run\n\n  ${how.text}\n`;
 }
 
 function requireNewEnough(program: Program): void {
@@ -147,7 +189,10 @@ function requireNewEnough(program: Program): void {
   );
 }
 
-for (const program of PROGRAMS) {
-  if (found(program) === undefined) install(program);
-  requireNewEnough(program);
+const long = process.argv.includes('long');
+for (const program of PROGRAMS.filter((one) => long || one.long !== true)) {
+  const missing = found(program) === undefined ? install(program) : undefined;
+  if (missing === undefined) requireNewEnough(program);
+  else if (program.optional === true) console.error(`${missing}\nIts tests are skipped.`);
+  else fail(missing);
 }

@@ -1,11 +1,8 @@
-import { execFile, spawnSync } from 'node:child_process';
 import { createHash, createPrivateKey, createPublicKey } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { z } from 'zod';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
 import { ADDRESS, IDENTIFIER, MEMO, SYMBOL, NUMERIC_ID } from '../../src/callback/member-readers.ts';
@@ -15,103 +12,11 @@ import { readPrivateKey, readPublicKey } from '../../src/signature/keys.ts';
 import { compileSigner } from '../../src/signature/schemes.ts';
 import { readMembers } from '../../src/values/members.ts';
 import { ROOT, textOf } from '../deploy/documents.ts';
-import { PAYMENT_PATH, type TestService, startTestService, transfer, web3 } from '../service.ts';
-
-const vectors = z
-  .strictObject({
-    note: z.string(),
-    path: z.literal(PAYMENT_PATH),
-    appKey: z.string(),
-    keys: z.strictObject({
-      secret: z.string(),
-      platformPrivateKey: z.string(),
-      platformPublicKey: z.string(),
-      merchantPrivateKey: z.string(),
-      merchantPublicKey: z.string(),
-    }),
-    flat: z
-      .array(
-        z.strictObject({
-          name: z.string(),
-          why: z.string(),
-          canonical: z.string(),
-          md5: z.string().regex(/^[0-9a-f]{32}$/),
-          rsa: z.string(),
-          body: z.strictObject({ md5: z.string(), rsa: z.string() }),
-        }),
-      )
-      .min(5),
-    envelopes: z
-      .array(
-        z.strictObject({
-          name: z.string(),
-          why: z.string(),
-          plaintext: z.string(),
-          md5Hex: z.string(),
-          data: z.string(),
-          sign: z.string(),
-          body: z.string(),
-        }),
-      )
-      .min(5),
-    refused: z.array(z.strictObject({ name: z.string(), code: z.string(), body: z.string() })).min(15),
-  })
-  .parse(JSON.parse(textOf('docs/callbacks.vectors.json')));
+import { PAYMENT_PATH, type TestService, transfer, web3 } from '../service.ts';
+import { describeExamples, examples, run, startDemoService, vectors, whyNot } from './callback-examples.ts';
 
 const demo = (name: string): string => readFileSync(join(ROOT, 'config/demo', name), 'utf8');
 const md5 = (text: string): string => createHash('md5').update(text).digest('hex');
-
-/**
- * A service with the sources of config/countersign.yaml, whose keys are those of the vectors and of the
- * examples.
- */
-function startDemoService(): Promise<TestService> {
-  const file = (name: string): { file: string } => ({ file: join(ROOT, 'config/demo', name) });
-  return startTestService({
-    policies: {
-      'all.yaml': `policy: payments
-callback: payment
-rules:
-  - amount-limit: { max: 1000000 }
----
-policy: withdrawals
-callback: transfer
-rules:
-  - amount-limit: { max: 1000000 }
----
-policy: calls
-callback: web3
-rules:
-  - amount-limit: { max: 1000000 }
-`,
-    },
-    settings: {
-      answerTimeoutMs: 10_000,
-      sources: [
-        {
-          name: 'shop',
-          callback: 'payment',
-          appKey: vectors.appKey,
-          signatures: [
-            { scheme: 'md5', secret: file('shop.secret') },
-            { scheme: 'rsa', platformKey: file('platform.public.pem') },
-            {
-              scheme: 'rsa-envelope',
-              platformKey: file('platform.public.pem'),
-              merchantKey: file('merchant.private.pem'),
-            },
-          ],
-        },
-        {
-          name: 'vault',
-          callback: 'cosigner',
-          paths: { withdraw: '/cosigner/withdraw', web3: '/cosigner/web3' },
-          authenticate: [{ header: { name: 'authorization', secret: file('vault.token') } }],
-        },
-      ],
-    },
-  });
-}
 
 /** One for each scheme: an order is that of the scheme by which it came first. */
 const services = new Map<string, TestService>();
@@ -267,66 +172,34 @@ describe('docs/callbacks.md says of each member what the program wants:', () => 
   });
 });
 
-const isThere = (program: string, option = '--version'): boolean =>
-  spawnSync(program, [option]).error === undefined;
-const hasCurl = isThere('curl') && isThere('openssl', 'version');
-const hasOpenssl = isThere('openssl', 'version');
-const hasPython = isThere('python3');
+describeExamples(['sh', 'python3', 'node', 'php'], () => services.get('md5'));
 
-describe('the examples of docs/callbacks.md are answered SUCCESS by a real service:', () => {
-  /** Runs a program as a reader would, from the root of the clone. Resolves with what it prints. */
-  async function printed(program: string, args: readonly string[], url = ''): Promise<string> {
-    const env = { ...process.env, URL: url };
-    return (await promisify(execFile)(program, [...args], { cwd: ROOT, env })).stdout;
-  }
+describe('docs/callbacks.md', () => {
+  it.each(Object.values(examples).map(({ command }) => command.join(' ')))(
+    'names the example %s',
+    (command) => {
+      expect(page).toContain(`\`${command}\``);
+    },
+  );
 
-  async function run(words: string, [program, extension]: readonly [string, string]): Promise<string> {
-    const folder = mkdtempSync(join(tmpdir(), 'countersign-example-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const file = join(folder, `example.${extension}`);
-    writeFileSync(file, blockOf(words));
-    return printed(program, [file], services.get('md5')?.url);
-  }
-
-  /** The schemes by which the newest payments of the journal were signed. */
-  async function schemesOf(count: number): Promise<readonly string[]> {
-    const store = services.get('md5')?.store;
-    const entries = (await store?.entries({ source: 'shop', newestFirst: true, limit: count })) ?? [];
-    return entries.map(({ detail }) => /"scheme":"([\w-]+)"/.exec(detail)?.[1] ?? '').toReversed();
-  }
-  const ALL = ['md5', 'rsa', 'rsa-envelope'];
-  const answers = ALL.map((scheme) => `${scheme} SUCCESS\n`).join('');
-
-  it.skipIf(!hasCurl)('shell (skipped where there is no `curl` or no `openssl`)', async () => {
-    expect(await run('sh run', ['sh', 'sh'])).toBe(answers);
-    expect(await schemesOf(3)).toEqual(ALL);
+  const noCurl = whyNot(['curl']);
+  it.skipIf(noCurl !== '')(`has an example of a co-signer${noCurl}`, async () => {
+    const url = services.get('md5')?.url ?? '';
+    expect(await run(['sh', 'docs/callbacks/cosigner.sh'], url)).toBe('SUCCESS');
   });
 
-  it.skipIf(!hasCurl)('shell, as a co-signer (skipped where there is no `curl`)', async () => {
-    expect(await run('sh cosigner', ['sh', 'sh'])).toBe('SUCCESS');
-  });
-
-  it.skipIf(!hasPython)('Python (skipped where there is no `python3`)', async () => {
-    expect(await run('python run', ['python3', 'py'])).toBe(answers);
-    expect(await schemesOf(3)).toEqual(ALL);
-  });
-
-  it('Node', async () => {
-    expect(await run('js run', [process.execPath, 'mjs'])).toBe(answers);
-    expect(await schemesOf(3)).toEqual(ALL);
-  });
-
-  it.skipIf(!hasOpenssl)('the pair of keys fits together (skipped where there is no `openssl`)', async () => {
+  const noOpenssl = whyNot(['openssl']);
+  it.skipIf(noOpenssl !== '')(`makes a pair of keys that fit together${noOpenssl}`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'countersign-pair-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const script = `cd ${folder} && ${blockOf('sh make a key pair').trim().split('\n').join(' && ')}`;
-    const line = await printed('sh', ['-c', script]);
+    const line = await run(['sh', '-c', script]);
     expect(line).toMatch(/^[\w-]+$/);
     const own = readPrivateKey(readFileSync(join(folder, 'shop.pem'), 'utf8'));
     expect(readPublicKey(line).fingerprint).toBe(own.fingerprint);
   });
 
-  it('and the text and sign that it shows are those of the first vector', () => {
+  it('shows the text and the sign of the first vector', () => {
     const [first] = vectors.flat;
     expect(page).toContain(`\n${first?.canonical}\n`);
     expect(page).toContain(`\`${first?.md5}\``);
