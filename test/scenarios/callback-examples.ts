@@ -123,7 +123,7 @@ export const examples = {
   java: { command: ['java', 'docs/callbacks/Send.java'], needs: ['javac'] },
 } as const satisfies Readonly<Record<string, Example>>;
 
-/** The names of the vectors that each example signs and encrypts. To start it for all of them takes minutes. */
+/** The vectors that each example signs and encrypts. To start it for all vectors takes minutes. */
 const SIGNED: ReadonlySet<string> = new Set(['with a time', 'numbers']);
 const ENCRYPTED = 'two blocks';
 
