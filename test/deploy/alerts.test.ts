@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { type AlertCase, alertCases } from './alert-cases.ts';
 import { ALERTS_FILE, type AlertRule, alertRules } from './alert-rules.ts';
 import { ROOT, textOf } from './documents.ts';
-import { manifestsIn } from './manifests.ts';
+import { manifestsIn } from '../../tools/generate/manifests.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const AT = '30m';

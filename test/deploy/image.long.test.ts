@@ -25,7 +25,7 @@ import { startRedisProcess } from '../redis-process.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { startTestService } from '../service.ts';
 import { ROOT, fencedLines, textOf } from './documents.ts';
-import { manifestsIn } from './manifests.ts';
+import { manifestsIn } from '../../tools/generate/manifests.ts';
 import { adminOf, clientOf, grant } from './redis-users.ts';
 import { documentedUsers } from './shipped-files.ts';
 import { temporaryFolder } from '../temporary-folder.ts';

@@ -5,7 +5,7 @@ import { loadSettings } from '../../src/settings/load.ts';
 import { PAYMENT_PATH } from '../../src/settings/sources.ts';
 import { ROOT } from './documents.ts';
 import { schemaFaults } from './kubernetes-schemas.ts';
-import { kustomized, manifestsIn } from './manifests.ts';
+import { kustomized, manifestsIn } from '../../tools/generate/manifests.ts';
 
 const { manifests } = kustomized('deploy/kubernetes-ingress');
 const settings = loadSettings({ file: join(ROOT, 'deploy/kubernetes/settings/countersign.yaml'), env: {} });

@@ -3,11 +3,12 @@ import { StatefulSet } from 'kubernetes-models/apps/v1/StatefulSet';
 import { Ingress } from 'kubernetes-models/networking.k8s.io/v1/Ingress';
 import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1/NetworkPolicy';
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1/PodDisruptionBudget';
+import { ConfigMap } from 'kubernetes-models/v1/ConfigMap';
 import { Namespace } from 'kubernetes-models/v1/Namespace';
 import { Secret } from 'kubernetes-models/v1/Secret';
 import { Service } from 'kubernetes-models/v1/Service';
 import { ServiceAccount } from 'kubernetes-models/v1/ServiceAccount';
-import type { Manifest } from './manifests.ts';
+import type { Manifest } from '../../tools/generate/manifests.ts';
 
 /** The schemas of Kubernetes' own OpenAPI document, as kubernetes-models carries them. */
 const models = {
@@ -16,6 +17,7 @@ const models = {
   Ingress,
   NetworkPolicy,
   PodDisruptionBudget,
+  ConfigMap,
   Namespace,
   Secret,
   Service,

@@ -7,9 +7,9 @@ import { z } from 'zod';
 import { loadSettings } from '../../src/settings/load.ts';
 import { runCall } from '../cli/terminal.ts';
 import { startTestService } from '../service.ts';
-import { ROOT } from './documents.ts';
+import { ROOT, textOf } from './documents.ts';
 import { schemaFaults } from './kubernetes-schemas.ts';
-import { type Manifest, kustomized, manifestsIn } from './manifests.ts';
+import { type Manifest, kustomized, manifestsIn, oneFile } from '../../tools/generate/manifests.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 
 const { manifests, configMaps, images } = kustomized('deploy/kubernetes');
@@ -21,6 +21,38 @@ function the(kind: string, name: string): Manifest {
   if (found === undefined || others.length > 0) throw new Error(`${kind} ${name} is not there once`);
   return found;
 }
+
+describe('deploy/countersign.yaml', () => {
+  const [path, current] = oneFile();
+
+  it('is what `npm run generate` makes of deploy/kubernetes', () => {
+    expect(textOf(path)).toBe(current);
+  });
+
+  it.each(manifestsIn(path).map((manifest) => [`${manifest.kind} ${manifest.name}`, manifest] as const))(
+    '%s fits the schema of Kubernetes, with no field that it does not know',
+    (_name, manifest) => {
+      expect(schemaFaults(manifest)).toEqual([]);
+    },
+  );
+
+  it('has all objects in the namespace, by the names that the pods mount, with the image of this version', () => {
+    const objects = manifestsIn(path);
+    const names = objects.map(({ kind, name }) => `${kind} ${name}`);
+    expect(names[0]).toBe('Namespace countersign');
+    expect(objects.filter(({ object }) => !/"namespace":"countersign"/.test(JSON.stringify(object)))).toEqual(
+      objects.slice(0, 1),
+    );
+    const mounted = [...current.matchAll(/configMap:\n +name: (\S+)/g)].map(
+      ([, name]) => `ConfigMap ${name}`,
+    );
+    expect(mounted.length).toBeGreaterThan(configMaps.size);
+    expect(new Set(mounted)).toEqual(new Set(names.filter((name) => name.startsWith('ConfigMap'))));
+    const tags = images.map(({ newName, newTag }) => `${newName}:${newTag}`);
+    const used = [...current.matchAll(/ image: (.*)/g)].map(([, image]) => image);
+    expect(new Set(used.filter((image = '') => !image.startsWith('redis:')))).toEqual(new Set(tags));
+  });
+});
 
 describe('every object of deploy/kubernetes and deploy/redis', () => {
   const all = [...manifests, ...secrets];
@@ -447,5 +479,21 @@ describe.skipIf(!hasKubectl)('kubectl itself (skipped where there is no `kubectl
       ...[...own.configMaps.keys()].map((name) => `ConfigMap ${name}`),
     ];
     expect(names.toSorted()).toEqual(expected.toSorted());
+  });
+
+  it('makes of deploy/kubernetes what deploy/countersign.yaml has', () => {
+    const { stdout } = spawnSync('kubectl', ['kustomize', 'deploy/kubernetes'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    const objectsOf = (text: string): readonly unknown[] =>
+      parseAllDocuments(text)
+        .map((document): unknown => document.toJS())
+        .toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    const nameOf = (object: unknown): string => {
+      const { kind, metadata } = built.parse(object);
+      return `${kind} ${metadata.name}`;
+    };
+    expect(objectsOf(textOf('deploy/countersign.yaml'))).toEqual(objectsOf(stdout));
   });
 });

@@ -10,7 +10,7 @@ import { createAuthority } from '../certificates.ts';
 import { onNextPort } from '../ports.ts';
 import { launchRedis } from '../redis-process.ts';
 import { ROOT, textOf } from './documents.ts';
-import { manifestsIn } from './manifests.ts';
+import { manifestsIn } from '../../tools/generate/manifests.ts';
 import { type Secrets } from './shipped-files.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 

@@ -4,6 +4,7 @@ import { operationsPage } from '../../packages/platform/specification.ts';
 import { commandLine } from '../command-line.ts';
 import { codesPage } from './codes.ts';
 import { examplesPage } from './examples.ts';
+import { oneFile } from './manifests.ts';
 import { readHere } from './marks.ts';
 import { generatedPolicyFiles } from './rules.ts';
 import { generatedSettingsFiles } from './settings.ts';
@@ -22,6 +23,7 @@ for (const [path, content] of [
   ...generatedPolicyFiles(readHere),
   codesPage(readHere),
   operationsPage(),
+  oneFile(),
   await examplesPage(readHere),
 ]) {
   if (existsSync(path) && readHere(path) === content) continue;
