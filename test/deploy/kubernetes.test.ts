@@ -462,24 +462,27 @@ const hasKubectl = spawnSync('kubectl', ['version', '--client']).status === 0;
 describe.skipIf(!hasKubectl)('kubectl itself (skipped where there is no `kubectl`)', () => {
   const built = z.object({ kind: z.string(), metadata: z.object({ name: z.string() }) });
 
-  it.each(['deploy/kubernetes', 'deploy/kubernetes-ingress'])('would apply all objects of %s', (folder) => {
-    const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    const names = parseAllDocuments(stdout).map((document) => {
-      const { kind, metadata } = built.parse(document.toJS());
-      // A generated ConfigMap has a digest of its content in its name.
-      return `${kind} ${kind === 'ConfigMap' ? metadata.name.replace(/-[a-z0-9]{10}$/, '') : metadata.name}`;
-    });
-    const own = kustomized(folder);
-    const expected = [
-      ...own.manifests.map(({ kind, name }) => `${kind} ${name}`),
-      ...[...own.configMaps.keys()].map((name) => `ConfigMap ${name}`),
-    ];
-    expect(names.toSorted()).toEqual(expected.toSorted());
-  });
+  it.each(['deploy/kubernetes', 'deploy/kubernetes-ingress', 'deploy/monitoring'])(
+    'would apply all objects of %s',
+    (folder) => {
+      const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
+        cwd: ROOT,
+        encoding: 'utf8',
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+      const names = parseAllDocuments(stdout).map((document) => {
+        const { kind, metadata } = built.parse(document.toJS());
+        // A generated ConfigMap has a digest of its content in its name.
+        return `${kind} ${kind === 'ConfigMap' ? metadata.name.replace(/-[a-z0-9]{10}$/, '') : metadata.name}`;
+      });
+      const own = kustomized(folder);
+      const expected = [
+        ...own.manifests.map(({ kind, name }) => `${kind} ${name}`),
+        ...[...own.configMaps.keys()].map((name) => `ConfigMap ${name}`),
+      ];
+      expect(names.toSorted()).toEqual(expected.toSorted());
+    },
+  );
 
   it('makes of deploy/kubernetes what deploy/countersign.yaml has', () => {
     const { stdout } = spawnSync('kubectl', ['kustomize', 'deploy/kubernetes'], {

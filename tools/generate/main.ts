@@ -4,7 +4,7 @@ import { operationsPage } from '../../packages/platform/specification.ts';
 import { commandLine } from '../command-line.ts';
 import { codesPage } from './codes.ts';
 import { examplesPage } from './examples.ts';
-import { oneFile } from './manifests.ts';
+import { oneFile, prometheusRule } from './manifests.ts';
 import { readHere } from './marks.ts';
 import { generatedPolicyFiles } from './rules.ts';
 import { generatedSettingsFiles } from './settings.ts';
@@ -24,6 +24,7 @@ for (const [path, content] of [
   codesPage(readHere),
   operationsPage(),
   oneFile(),
+  prometheusRule(readHere),
   await examplesPage(readHere),
 ]) {
   if (existsSync(path) && readHere(path) === content) continue;

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments, parseDocument, stringify } from 'yaml';
+import { parse, parseAllDocuments, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
-import type { GeneratedFile } from './marks.ts';
+import type { GeneratedFile, ReadFile } from './marks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
@@ -95,6 +95,17 @@ const ONE_FILE = `# What \`kubectl kustomize deploy/kubernetes\` makes, in one f
 export function oneFile(): GeneratedFile {
   const documents = built('deploy/kubernetes').map((object) => stringify(object, { lineWidth: 0 }));
   return ['deploy/countersign.yaml', `${ONE_FILE}${documents.join('---\n')}`];
+}
+
+const RULE = `# The alerts of deploy/prometheus/alerts.yaml for the Prometheus operator. Made by \`npm run generate\`.
+`;
+
+/** The alerts as an object of the Prometheus operator. */
+export function prometheusRule(read: ReadFile): GeneratedFile {
+  const spec: unknown = parse(read('deploy/prometheus/alerts.yaml'));
+  const metadata = { name: 'countersign', labels: { 'app.kubernetes.io/name': 'countersign' } };
+  const object = { apiVersion: 'monitoring.coreos.com/v1', kind: 'PrometheusRule', metadata, spec };
+  return ['deploy/monitoring/prometheus-rule.yaml', `${RULE}${stringify(object, { lineWidth: 0 })}`];
 }
 
 type Tree = Readonly<Record<string, unknown>>;
