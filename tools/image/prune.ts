@@ -11,7 +11,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
  * - TypeScript, which npm installs as an optional peer of viem.
  * - Types, sources of types and source maps, which Node doesn't read.
  * - viem and its own dependencies, except for the few modules that ENTRIES load.
- * - The parts of zod and OpenTelemetry for `require`, and the sources of zod. The service uses `import`.
+ * - The parts of zod and OpenTelemetry for `require`, and the sources of zod. The service uses `import`. Only
+ *   prom-client requires one of them: @opentelemetry/api.
  *
  * Licences and package.json stay in each package that stays.
  */
@@ -35,7 +36,8 @@ export const OF_VIEM: readonly string[] = [
 
 const isUnread = (path: string): boolean => /\.(?:map|[cm]?tsx?|flow|tsbuildinfo)$/.test(path);
 const isModule = (path: string): boolean => /\.[cm]?js$/.test(path);
-const isForRequire = (path: string): boolean => path.endsWith('.cjs');
+const isForRequire = (path: string): boolean =>
+  path.endsWith('.cjs') && !path.includes('/@opentelemetry/api/');
 const isUnusedZod = (path: string): boolean => /\.cjs$|\/zod\/src\//.test(path);
 
 if (import.meta.main) {
