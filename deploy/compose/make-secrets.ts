@@ -3,9 +3,10 @@ import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSy
 import { dirname, join } from 'node:path';
 
 /*
- * Creates the passwords of the three users of Redis, and the users' file with their digests for Redis. The
- * passwords of the service and of the operator each go into a volume of their own. The administrator's
- * password stays in the volume of Redis, for people who may enter its container. Existing passwords are kept.
+ * Creates the passwords of the four users of Redis, and the users' file with their digests for Redis. The
+ * passwords of the service and of the operator each go into a volume of their own. Those of the administrator
+ * and of the backup stay in the volume of Redis, for people who may enter its container. Existing passwords are
+ * kept.
  * compose.yaml runs this program before Redis starts:
  *
  *   node make-secrets.ts TEMPLATE FOLDER
@@ -18,10 +19,12 @@ const [template = '', folder = ''] = process.argv.slice(2);
 const service = passwordIn('service/redis.password');
 const operator = passwordIn('operator/redis.password');
 const administrator = passwordIn('redis/administrator.password', OWNERS.redis);
+const backup = passwordIn('redis/backup.password', OWNERS.redis);
 const users = readFileSync(template, 'utf8')
   .replaceAll('SERVICE-PASSWORD-SHA256', digestOf(service))
   .replaceAll('OPERATOR-PASSWORD-SHA256', digestOf(operator))
-  .replaceAll('ADMINISTRATOR-PASSWORD-SHA256', digestOf(administrator));
+  .replaceAll('ADMINISTRATOR-PASSWORD-SHA256', digestOf(administrator))
+  .replaceAll('BACKUP-PASSWORD-SHA256', digestOf(backup));
 write('redis/users.acl', users, OWNERS.redis);
 
 function passwordIn(name: string, owner: number = OWNERS.node): string {

@@ -315,6 +315,7 @@ describe('compose.yaml', () => {
       'service/redis.password',
       'operator/redis.password',
       'redis/administrator.password',
+      'redis/backup.password',
       'redis/users.acl',
     ]) {
       expect((statSync(join(secrets, name)).mode & 0o777).toString(8)).toBe('400');
@@ -377,7 +378,8 @@ describe('deploy/redis', () => {
     const filled = textOf('deploy/redis/users.acl')
       .replace('SERVICE-PASSWORD-SHA256', digest('password-of-the-service'))
       .replace('OPERATOR-PASSWORD-SHA256', digest('password-of-the-operator'))
-      .replace('ADMINISTRATOR-PASSWORD-SHA256', digest('password-of-the-administrator'));
+      .replace('ADMINISTRATOR-PASSWORD-SHA256', digest('password-of-the-administrator'))
+      .replace('BACKUP-PASSWORD-SHA256', digest('password-of-the-backup'));
     // The tests need an administrator.
     writeFileSync(file, `${filled}user admin on >admin ~* &* +@all\n`);
     const [fromFile, fromLines] = [
@@ -388,19 +390,20 @@ describe('deploy/redis', () => {
     const admin = clientOf(fromFile.port, 'admin', 'admin');
     const other = clientOf(fromLines.port);
     const documented = documentedUsers();
-    const { service, operator, administrator, probe } = documented;
-    await grant(adminOf(other), [...service, ...operator, ...administrator, ...probe]);
+    const { service, operator, administrator, backup, probe } = documented;
+    await grant(adminOf(other), [...service, ...operator, ...administrator, ...backup, ...probe]);
     await grant(adminOf(other), ['ACL SETUSER admin on >admin ~* &* +@all', ...documented.default]);
-    const users = ['default', 'countersign', 'countersign-operator', 'countersign-administrator'];
+    const own = ['', '-operator', '-administrator', '-backup', '-probe'].map((name) => `countersign${name}`);
+    const users = ['default', ...own];
     const rightsOf = async (client: typeof admin, user: string): Promise<readonly string[]> =>
       JSON.stringify(await client.call('ACL', ['GETUSER', user]))
         .split(/[ "]/)
         .sort();
-    for (const user of [...users, 'countersign-probe']) {
+    for (const user of users) {
       expect(await rightsOf(admin, user)).toEqual(await rightsOf(other, user));
     }
     const names = z.array(z.string()).parse(await admin.call('ACL', ['USERS']));
-    expect(new Set(names)).toEqual(new Set([...users, 'countersign-probe', 'admin']));
+    expect(new Set(names)).toEqual(new Set([...users, 'admin']));
   });
 
   it('has a redis.conf with which Redis starts, forgets nothing and evicts nothing', async () => {

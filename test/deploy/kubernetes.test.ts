@@ -55,7 +55,7 @@ describe('deploy/countersign.yaml', () => {
 });
 
 describe('every object of deploy/kubernetes and deploy/redis', () => {
-  const all = [...manifests, ...secrets];
+  const all = [...manifests, ...secrets, ...manifestsIn('deploy/redis/restore.yaml')];
 
   it.each(all.map((manifest) => [`${manifest.kind} ${manifest.name}`, manifest] as const))(
     '%s fits the schema of Kubernetes, with no field that it does not know',
@@ -127,6 +127,7 @@ const configMapRef = z.object({ name: z.string(), items: z.array(item).optional(
 const secretRef = z.object({ name: z.string(), items: z.array(item).optional() });
 const volume = z.object({
   name: z.string(),
+  persistentVolumeClaim: z.object({ claimName: z.string() }).optional(),
   configMap: configMapRef.optional(),
   secret: z.object({ secretName: z.string(), defaultMode: z.number() }).optional(),
   projected: z
@@ -140,7 +141,7 @@ const workload = z.object({
   template: z.object({
     metadata: z.object({ labels }),
     spec: z.object({
-      terminationGracePeriodSeconds: z.number(),
+      terminationGracePeriodSeconds: z.number().default(30),
       automountServiceAccountToken: z.literal(false),
       securityContext: z.unknown(),
       containers: z.tuple([container]),
@@ -153,8 +154,19 @@ const workload = z.object({
   volumeClaimTemplates: z.array(z.object({ metadata: z.object({ name: z.string() }) })).default([]),
 });
 
-const WORKLOADS = manifests.filter(({ kind }) => kind === 'Deployment' || kind === 'StatefulSet');
-const specOf = ({ object }: Manifest): z.output<typeof workload> => workload.parse(object['spec']);
+const job = z.object({
+  jobTemplate: z.object({
+    spec: z.looseObject({ template: z.object({ metadata: z.object({ labels }) }).loose() }),
+  }),
+});
+
+const WORKLOADS = manifests.filter(({ kind }) => ['Deployment', 'StatefulSet', 'CronJob'].includes(kind));
+const specOf = ({ kind, object }: Manifest): z.output<typeof workload> => {
+  if (kind !== 'CronJob') return workload.parse(object['spec']);
+  // Kubernetes gives a job its selector.
+  const { spec } = job.parse(object['spec']).jobTemplate;
+  return workload.parse({ ...spec, selector: { matchLabels: spec.template.metadata.labels } });
+};
 const service = specOf(the('Deployment', 'countersign'));
 const [serving] = service.template.spec.containers;
 
@@ -222,7 +234,11 @@ describe('the workloads', () => {
         ...volumeClaimTemplates.map(({ metadata }) => metadata.name),
       ];
       expect(containers[0].volumeMounts.map(({ name }) => name).sort()).toEqual([...names].sort());
-      for (const each of volumes) expect(pathsIn(each).length).toBeGreaterThan(0);
+      for (const { persistentVolumeClaim } of volumes)
+        if (persistentVolumeClaim !== undefined)
+          the('PersistentVolumeClaim', persistentVolumeClaim.claimName);
+      const files = volumes.filter((each) => each.persistentVolumeClaim === undefined);
+      for (const each of files) expect(pathsIn(each).length).toBeGreaterThan(0);
     },
   );
 
@@ -392,6 +408,7 @@ describe('network policies', () => {
     ['countersign', ['public', 'ops'], [6379, 53, 53]],
     ['countersign-operator', [], [6379, 53, 53]],
     ['countersign-redis', ['redis'], []],
+    ['countersign-redis-backup', [], [6379, 53, 53]],
   ])('open for %s what it needs, to somebody named', (name, inwards, outwards) => {
     const spec = of(name);
     const workloadOf = WORKLOADS.find((each) => each.name === name);

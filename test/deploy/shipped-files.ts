@@ -13,6 +13,7 @@ export const PASSWORDS = {
   'SERVICE-PASSWORD': 'password-of-the-service',
   'OPERATOR-PASSWORD': 'password-of-the-operator',
   'ADMINISTRATOR-PASSWORD': 'password-of-the-administrator',
+  'BACKUP-PASSWORD': 'password-of-the-backup',
   'SENTINEL-PASSWORD': 'password-of-the-sentinels',
   'REPLICA-PASSWORD': 'password-of-the-replicas',
 } as const;
@@ -21,6 +22,7 @@ export type Section =
   | 'service'
   | 'operator'
   | 'administrator'
+  | 'backup'
   | 'probe'
   | 'default'
   | 'prices'
@@ -42,6 +44,7 @@ export function documentedUsers(): Readonly<Record<Section, readonly string[]>> 
     service: lines('service'),
     operator: lines('operator'),
     administrator: lines('administrator'),
+    backup: lines('backup'),
     probe: lines('probe'),
     default: lines('default'),
     prices: lines('prices'),
@@ -59,6 +62,8 @@ export interface Secrets {
   readonly aclFile: string;
   readonly passwordFile: (user: 'service' | 'operator') => string;
   readonly administrator: string;
+  /** The file with the password of countersign-backup. */
+  readonly backupFile: string;
 }
 
 export function makeSecrets(folder: string): Secrets {
@@ -74,6 +79,7 @@ export function makeSecrets(folder: string): Secrets {
     aclFile: path('redis/users.acl'),
     passwordFile: (user) => path(`${user}/redis.password`),
     administrator: readFileSync(path('redis/administrator.password'), 'utf8'),
+    backupFile: path('redis/backup.password'),
   };
 }
 

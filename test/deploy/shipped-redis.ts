@@ -75,6 +75,8 @@ export function statefulSetContainer(): Container {
 
 export interface ShippedRedis {
   readonly port: number;
+  /** Its setting `dir`. */
+  readonly data: string;
   /** Everything that it holds, by key: the type, when it expires, and the content. */
   contents(): Promise<Readonly<Record<string, unknown>>>;
   /** As the administrator of the shipped users. */
@@ -196,6 +198,7 @@ export async function startShippedRedis(options: ShippedOptions): Promise<Shippe
 
   return {
     port,
+    data,
     ask,
     async contents() {
       // The administrator may read no key, but may create users. This one is gone with the next restart.
