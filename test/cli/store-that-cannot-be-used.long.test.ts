@@ -252,6 +252,7 @@ const others: ReadonlySet<string> = new Set([
   'console serve',
   'doctor',
   'health',
+  'completion',
   'openapi platform',
   'openapi service',
   'send payment',
