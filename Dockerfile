@@ -22,6 +22,8 @@ COPY bin bin
 COPY src src
 COPY packages packages
 COPY config config
+# Without other settings, the image serves the demo. In a container, its ports must listen on every address to be published.
+RUN sed -i 's/^  host: 127\.0\.0\.1$/  host: 0.0.0.0/' config/countersign.yaml
 COPY docs/rules docs/rules
 # /app/data is for the embedded store; with Redis nothing is written, and the root file system may be read-only.
 RUN ln -s /app/bin/countersign.js /usr/local/bin/countersign && mkdir data && chown node:node data

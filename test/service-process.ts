@@ -28,20 +28,26 @@ export interface ServiceProcess {
 export const PROGRAM = fileURLToPath(new URL('../bin/countersign.js', import.meta.url));
 
 /**
- * Serves from a folder written by `writeServiceFolder`. Resolves once the ports are open; rejects with exit
- * code and standard error if it ends before. `through` is a command that runs it, such as one that sets
- * limits first.
+ * Serves from a folder written by `writeServiceFolder`. `through` is a command that runs it, such as one that
+ * sets limits first.
  */
-export async function startServiceProcess(
+export function startServiceProcess(
   folder: string,
   through: readonly string[] = [],
 ): Promise<ServiceProcess> {
-  const [program, ...args] = [...through, process.execPath, PROGRAM, 'serve'];
-  const child = spawn(program, [...args, '--config', join(folder, 'settings.yaml')], {
-    cwd: folder,
-    env: { PATH: process.env['PATH'] },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const command = [process.execPath, PROGRAM, 'serve', '--config', join(folder, 'settings.yaml')];
+  return startServing([...through, ...command], { cwd: folder, env: { PATH: process.env['PATH'] } });
+}
+
+/**
+ * Runs a command that serves. Resolves once the ports are open; rejects with exit code and standard error if it
+ * ends before.
+ */
+export async function startServing(
+  [program = '', ...args]: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<ServiceProcess> {
+  const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   const orphaned = (): void => void child.kill('SIGKILL');
   process.once('exit', orphaned);
   const log: Record<string, unknown>[] = [];

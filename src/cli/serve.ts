@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { finished } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Log, batchWrites, createLog } from '../observe/log.ts';
@@ -16,21 +17,31 @@ export const serve: CommandRow = {
       const { startService } = await import('../start/service.ts');
       const service = await startService(parts);
       const { publicUrl, opsUrl } = service;
+      const call = callOf(process.pid, hostname(), parts.env);
       return {
         because: `callbacks at ${publicUrl}, ops at ${opsUrl}`,
         hint:
           `Callbacks are answered at ${publicUrl}, /readyz and /metrics at ${opsUrl}.\n` +
-          `Send a first one from a second shell:  npx countersign send payment${consoleHint(parts.settings)}`,
+          `Send a first one from a second shell:  ${call} send payment${consoleHint(parts.settings, call)}`,
         stop: () => service.stop(),
       };
     }),
 };
 
-function consoleHint({ console }: Settings): string {
+/**
+ * How people call this program from a second shell. In a container it is process 1, and the host has the name of
+ * the container.
+ */
+export function callOf(pid: number, host: string, env: Session['env']): string {
+  if (pid !== 1) return 'npx countersign';
+  return `${env['container'] === 'podman' ? 'podman' : 'docker'} exec ${host} countersign`;
+}
+
+function consoleHint({ console }: Settings, call: string): string {
   if (console?.passkeys === undefined || !isWithService(console)) return '';
   return (
     `\nThe console is at ${originOf(console.passkeys)}/console/. ` +
-    'Invite yourself:  npx countersign console invite NAME --role operate'
+    `Invite yourself:  ${call} console invite NAME --role operate`
   );
 }
 

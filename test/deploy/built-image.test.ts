@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
 import { COMMIT } from '../../src/values/commit.ts';
 import { eventually } from '../eventually.ts';
 import { onNextPort } from '../ports.ts';
 import { PAYMENT_PATH, signedPayment, writeServiceFolder } from '../service.ts';
+import { PROGRAM } from '../service-process.ts';
 import { ROOT, textOf } from './documents.ts';
 
 /*
@@ -46,6 +47,21 @@ const inside = (...command: readonly string[]): Ended => podman('exec', CONTAINE
 const megabytesOf = (image: string): number =>
   Number(done(podman('image', 'inspect', '--format', '{{.Size}}', image))) / 1e6;
 
+/** Resolves with the URL by which this machine reaches the public port. */
+function startContainer(name: string, settings: readonly string[]): Promise<string> {
+  return onNextPort((port) => {
+    const hardening = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges'];
+    // No timer of systemd is needed: the check is run here.
+    const health = ['--health-interval=disable'];
+    const limits = ['--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024'];
+    const how = ['run', '--detach', '--name', name, '--publish', `127.0.0.1:${port}:8080`];
+    const { status, stderr } = podman(...how, ...hardening, ...health, ...limits, ...settings, IMAGE);
+    if (status === 0) return Promise.resolve(`http://127.0.0.1:${port}`);
+    podman('rm', '--force', '--volumes', name);
+    return Promise.reject(new Error(stderr));
+  });
+}
+
 /** Empty where it can be tried. */
 function reasonNotToTry(): string {
   if (process.getuid?.() !== 0) return ' (not tried: it takes root)';
@@ -74,23 +90,13 @@ describe.skipIf(notHere !== '')(`the image that the Dockerfile makes${notHere}`,
     });
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
     for (const file of ['', ...files]) chownSync(join(folder, file), 1000, 1000);
-    url = await onNextPort((port) => {
-      const hardening = ['--read-only', '--cap-drop=ALL', '--security-opt=no-new-privileges'];
-      // No timer of systemd is needed: the check is run here.
-      const health = ['--health-interval=disable'];
-      const limits = ['--ulimit=nofile=1024:1024', '--ulimit=nproc=1024:1024'];
-      const settings = [
-        '--volume',
-        `${folder}:${folder}:ro`,
-        '--env',
-        `COUNTERSIGN_CONFIG=${folder}/settings.yaml`,
-      ];
-      const how = ['run', '--detach', '--name', CONTAINER, '--publish', `127.0.0.1:${port}:8080`];
-      const { status, stderr } = podman(...how, ...hardening, ...health, ...limits, ...settings, IMAGE);
-      if (status === 0) return Promise.resolve(`http://127.0.0.1:${port}`);
-      podman('rm', '--force', '--volumes', CONTAINER);
-      return Promise.reject(new Error(stderr));
-    });
+    const settings = [
+      '--volume',
+      `${folder}:${folder}:ro`,
+      '--env',
+      `COUNTERSIGN_CONFIG=${folder}/settings.yaml`,
+    ];
+    url = await startContainer(CONTAINER, settings);
   }, MINUTES_MS);
 
   afterAll(() => {
@@ -163,6 +169,25 @@ describe.skipIf(notHere !== '')(`the image that the Dockerfile makes${notHere}`,
     const env = ['--env', 'COUNTERSIGN_CONFIG=/app/config/countersign.yaml'];
     const tested = done(podman('exec', ...env, CONTAINER, 'countersign', 'policy', 'test'));
     expect(tested).toContain('tests passed');
+  });
+
+  it('serves the demo without settings, and names the command that sends a first callback', async () => {
+    const name = `${CONTAINER}-demo`;
+    onTestFinished(() => void podman('rm', '--force', '--volumes', name));
+    const to = await startContainer(name, []);
+    const [, command = ''] = await eventually(
+      'it serves',
+      () => /second shell: {2}podman (.+)$/m.exec(podman('logs', name).stderr) ?? undefined,
+    );
+    expect(command).toMatch(/^exec [0-9a-f]{12} countersign send payment$/);
+    expect(done(podman(...command.split(' ')))).toMatch(/^SUCCESS\nSUCCESS {2}APPROVED {2}shop\/1 /);
+    // From outside, with the keys of the clone, which are those of the image.
+    const send = [PROGRAM, 'send', 'payment', '--order', 'published', '--to', to];
+    const env = { COUNTERSIGN_STORE_URL: `embedded:${folder}/none.db` };
+    const { stdout } = spawnSync(process.execPath, send, { cwd: ROOT, env, encoding: 'utf8' });
+    expect(stdout).toMatch(/^SUCCESS\n/);
+    const entries = done(podman('exec', name, 'countersign', 'decisions', 'search', '--order', 'published'));
+    expect(entries).toContain('APPROVED');
   });
 
   it('is small', () => {

@@ -24,6 +24,7 @@ import { onNextPort } from '../ports.ts';
 import { startRedisProcess } from '../redis-process.ts';
 import { startRedisServer } from '../redis-server.ts';
 import { startTestService } from '../service.ts';
+import { startServing } from '../service-process.ts';
 import { ROOT, fencedLines, textOf } from './documents.ts';
 import { manifestsIn } from '../../tools/generate/manifests.ts';
 import { adminOf, clientOf, grant } from './redis-users.ts';
@@ -161,6 +162,41 @@ describe('the image', () => {
       `for (const file of ${JSON.stringify(files)}) await import(file);\nprocess.exit();`,
     );
     run('all.mjs');
+  });
+
+  it('serves the demo without settings, on every address, which outside of it listens on this machine alone', async () => {
+    const file = join(ROOT, 'config/countersign.yaml');
+    const { public: outside, ops } = loadSettings({ file, env: {} });
+    expect([outside.host, ops.host]).toEqual(['127.0.0.1', '127.0.0.1']);
+
+    const app = temporaryFolder();
+    for (const path of copied) cpSync(join(ROOT, path), join(app, path), { recursive: true });
+    symlinkSync(join(ROOT, 'node_modules'), join(app, 'node_modules'));
+    const edit = of('RUN').filter((rest) => rest.startsWith('sed '));
+    expect(spawnSync('sh', ['-c', edit.join(' && ')], { cwd: app })).toMatchObject({ status: 0 });
+    const [, ...args] = [...of('ENTRYPOINT'), ...of('CMD')].flatMap((rest) =>
+      z.array(z.string()).parse(JSON.parse(rest)),
+    );
+    const env = { COUNTERSIGN_PUBLIC_PORT: '0', COUNTERSIGN_OPS_PORT: '0' };
+    const service = await startServing([process.execPath, ...args], { cwd: app, env });
+    onTestFinished(() => service.kill());
+    expect(service.url).toMatch(/^http:\/\/0\.0\.0\.0:/);
+    expect(service.ops).toMatch(/^http:\/\/0\.0\.0\.0:/);
+
+    const send = [
+      'bin/countersign.js',
+      'send',
+      'payment',
+      '--to',
+      service.url.replace('0.0.0.0', '127.0.0.1'),
+    ];
+    const sent = spawnSync(process.execPath, send, { cwd: app, env, encoding: 'utf8' });
+    expect({ ...sent }).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^SUCCESS\nSUCCESS {2}APPROVED {2}shop\/1 /),
+    });
+    expect(of('VOLUME').map((path) => join(app, path.replace('/app', '')))).toEqual([join(app, 'data')]);
+    expect(existsSync(join(app, 'data/countersign.db'))).toBe(true);
   });
 
   it('keeps of viem what the service imports of it', () => {

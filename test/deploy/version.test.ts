@@ -9,7 +9,7 @@ const REPEATED: readonly (readonly [string, RegExp, number])[] = [
   ['compose.yaml', /\bimage: countersign:(\S+)/g, 1],
   ['Dockerfile', /^ARG VERSION=(\S+)/gm, 1],
   ['deploy/kubernetes/kustomization.yaml', /\bnewTag: ([^\s}]+)/g, 1],
-  ['docs/deploy.md', /\bcountersign:(\d\S*)/g, 2],
+  ['docs/deploy.md', /\bcountersign:(\d\S*)/g, 4],
   ['packages/platform/package.json', /"version": "(.*)"/g, 1],
   ['packages/sandbox/package.json', /"version": "(.*)"/g, 1],
 ];
