@@ -2,9 +2,10 @@ import { spawnSync } from 'node:child_process';
 
 /*
  * Runs before the tests (`pretest`), and with the argument `long` before the long ones: they start Redis
- * servers of their own, a browser, promtool, shells, and the runtimes of the examples in docs/callbacks.
- * Installs what is missing, where that can be done without a question, by apt-get or brew. Otherwise it
- * prints the command that does, and ends with 1. Without a runtime, the tests of its example are skipped.
+ * servers of their own, a browser, promtool, systemd-analyze, shells, and the runtimes of the examples in
+ * docs/callbacks. Installs what is missing, where that can be done without a question, by apt-get or brew.
+ * Otherwise it prints the command that does, and ends with 1. Without an optional program, its tests are
+ * skipped.
  */
 
 /** A program that the tests start. */
@@ -25,7 +26,8 @@ interface Program {
   readonly optional?: true;
   /** The arguments that install it. */
   readonly apt: readonly string[];
-  readonly brew: readonly string[];
+  /** Absent if there is none for macOS. */
+  readonly brew?: readonly string[];
 }
 
 const PROGRAMS: readonly Program[] = [
@@ -83,6 +85,15 @@ const PROGRAMS: readonly Program[] = [
     optional: true,
     apt: ['--no-install-recommends', 'php-cli'],
     brew: ['php'],
+  },
+  {
+    names: ['systemd-analyze'],
+    use: 'verify the unit of systemd',
+    title: 'systemd',
+    leastVersion: 1,
+    version: /^systemd (\d+)/,
+    optional: true,
+    apt: ['--no-install-recommends', 'systemd'],
   },
   {
     names: ['go'],
@@ -149,7 +160,7 @@ function installation({
       text: `${sudo}apt-get update && ${sudo}apt-get install --yes ${apt.join(' ')}`,
     };
   }
-  if (!succeeds(['brew', '--version'])) return undefined;
+  if (brew === undefined || !succeeds(['brew', '--version'])) return undefined;
   return {
     commands: [['brew', 'install', '--quiet', ...brew]],
     text: `brew install ${brew.join(' ')}`,
