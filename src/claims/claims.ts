@@ -2,6 +2,13 @@ import { z } from 'zod';
 import { type Amount, formatAmount } from '../values/amount.ts';
 import { type AgedClaim, type AgedResult, agedClaim, agedResult, explainAged } from './aged.ts';
 import {
+  type ApprovalClaim,
+  type ApprovalResult,
+  approvalClaim,
+  approvalResult,
+  explainApproval,
+} from './approval.ts';
+import {
   type DistinctClaim,
   type DistinctResult,
   distinctClaim,
@@ -30,12 +37,20 @@ import { type WindowClaim, type WindowResult, explainWindow, windowClaim, window
 
 /**
  * A condition that only the store can check, as part of settle. An approval requires that every claim with
- * `decides` holds, and one alternative of each choice. It makes the reservations of window, distinct, mark
- * and order claims, also of those that only observe, and in choices those of the alternative that is taken;
- * the other kinds reserve nothing. A refusal makes those of refusals claims.
+ * `decides` holds, and one alternative of each choice. It makes the reservations of window, distinct, mark,
+ * order and approval claims, also of those that only observe, and in choices those of the alternative that is
+ * taken; the other kinds reserve nothing. A refusal makes those of refusals claims.
  */
 export type Claim =
-  ListClaim | AgedClaim | WindowClaim | DistinctClaim | MarkClaim | OrderClaim | SpeedUpClaim | RefusalsClaim;
+  | ListClaim
+  | AgedClaim
+  | WindowClaim
+  | DistinctClaim
+  | MarkClaim
+  | OrderClaim
+  | ApprovalClaim
+  | SpeedUpClaim
+  | RefusalsClaim;
 
 /** What the store found for a claim of its type. */
 export type ClaimResult =
@@ -45,6 +60,7 @@ export type ClaimResult =
   | DistinctResult
   | MarkResult
   | OrderResult
+  | ApprovalResult
   | SpeedUpResult
   | RefusalsResult
   | NotChecked;
@@ -82,6 +98,7 @@ export const claimSchema = z.discriminatedUnion('type', [
   agedClaim,
   markClaim,
   orderClaim,
+  approvalClaim,
   speedUpClaim,
   windowClaim,
   distinctClaim,
@@ -109,6 +126,7 @@ export function claimResults(amount: z.ZodType<Amount>): z.ZodType<readonly Clai
       agedResult,
       markResult,
       orderResult,
+      approvalResult,
       speedUpResult,
       refusalsResult,
       notChecked,
@@ -134,6 +152,7 @@ export function explainClaim(claim: Claim, result: ClaimResult, origin: ClaimOri
   if (claim.type === 'aged' && result.type === 'aged') return explainAged(claim, result, origin);
   if (claim.type === 'mark' && result.type === 'mark') return explainMark(claim, result, origin);
   if (claim.type === 'order' && result.type === 'order') return explainOrder(claim, result);
+  if (claim.type === 'approval' && result.type === 'approval') return explainApproval(claim, result);
   if (claim.type === 'speed-up' && result.type === 'speed-up') return explainSpeedUp(claim, result, origin);
   if (claim.type === 'refusals' && result.type === 'refusals') return explainRefusals(claim, result, origin);
   return `the store’s answer does not fit the claim: ${origin.because}`;

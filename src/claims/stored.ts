@@ -1,4 +1,5 @@
 import { type Amount, tenTo } from '../values/amount.ts';
+import { approvalFound } from './approval.ts';
 import { type ClaimResult, NOT_CHECKED } from './claims.ts';
 import { orderFound } from './order.ts';
 
@@ -21,6 +22,7 @@ const LETTERS = {
   aged: 'a',
   mark: 'm',
   order: 'o',
+  approval: 'p',
   refusals: 'r',
   'speed-up': 's',
   'not-checked': 'n',
@@ -41,6 +43,7 @@ function foundTexts(result: ClaimResult): readonly StoredText[] {
   }
   if (result.type === 'mark') return [String(result.markedAtMs)];
   if (result.type === 'order') return [result.order, ...result.differs];
+  if (result.type === 'approval') return [result.approval];
   if (result.type === 'refusals') {
     return [result.refusals, result.lockedAtMs, result.lockedUntilMs].map(String);
   }
@@ -152,6 +155,14 @@ const RESULTS: ReadonlyMap<unknown, ReadResult> = new Map<string, ReadResult>([
       if (!isFlag(holds) || !order.success || !differs.every(isText)) return undefined;
       // Sorted here, because Lua sorts by the server's locale.
       return { type: 'order', holds: holds === '1', order: order.data, differs: differs.toSorted() };
+    },
+  ],
+  [
+    LETTERS.approval,
+    (texts) => {
+      const [holds, approval] = [texts[1], approvalFound.safeParse(texts[2])];
+      if (texts.length !== 3 || !isFlag(holds) || !approval.success) return undefined;
+      return { type: 'approval', holds: holds === '1', approval: approval.data };
     },
   ],
   [

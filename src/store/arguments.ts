@@ -1,5 +1,11 @@
 import { CountersignError, usageError } from '../errors.ts';
-import type { JournalQuery, OrderAnnouncement, PriceChange, PriceHistoryQuery } from './store.ts';
+import type {
+  ApprovalRequestChange,
+  JournalQuery,
+  OrderAnnouncement,
+  PriceChange,
+  PriceHistoryQuery,
+} from './store.ts';
 
 /* What both stores check of their arguments, and the errors for what is not there. */
 
@@ -22,6 +28,19 @@ export function assertAnnouncement({ source, subject, members, expiresAtMs }: Or
       { source, subject, expiresAtMs },
     );
   }
+}
+
+// ---- approval requests ----
+
+const KEEP_MAX_MS = 3650 * 86_400_000;
+
+/** Throws USAGE unless the change says for how many milliseconds the request is kept. */
+export function assertApprovalRequestChange({ scope, id, keepMs }: ApprovalRequestChange): void {
+  if (Number.isInteger(keepMs) && keepMs > 0 && keepMs <= KEEP_MAX_MS) return;
+  throw usageError(
+    `the approval request ${id} is to be kept for ${keepMs} ms; give whole milliseconds from 1 to ${KEEP_MAX_MS}`,
+    { scope, id, keepMs },
+  );
 }
 
 // ---- the journal ----

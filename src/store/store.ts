@@ -15,7 +15,18 @@ import type { ClockState } from './clock-state.ts';
  * is neither used nor written.
  */
 export interface Store
-  extends Decisions, Releases, Lists, Orders, Lockouts, Counts, Prices, Journal, Services, Access {
+  extends
+    Decisions,
+    Releases,
+    Lists,
+    Orders,
+    ApprovalRequests,
+    Lockouts,
+    Counts,
+    Prices,
+    Journal,
+    Services,
+    Access {
   readonly name: 'embedded' | 'redis';
   /**
    * Registers the sources, so that the revision in force and the freezes hold for them. Prepares a store that
@@ -110,7 +121,8 @@ export type DecisionCode =
  *    subject has reserved in its counter before: what others have reserved and what is asked for now must be within
  *    it. The claims of alternatives are checked only until one alternative holds. The settlement approves if the
  *    proposal approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks,
- *    orders and speed-ups are described with their claims. Only an approval makes a mark or uses up an order.
+ *    orders, approval requests and speed-ups are described with their claims. Only an approval makes a mark, or
+ *    uses an order or an approval request.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
  *    settlement approves now. A refusal is repeated if its revision and the versions of its lists are
  *    still the same. It is decided again if everything that refused (the proposal, deciding
@@ -254,7 +266,7 @@ export interface ApprovalRelease {
  * - `released`: the amounts are taken out of their counters, the subject forgets all its reservations, and
  *   `settle` refuses it from now on. The journal gets an entry of type `release`.
  *
- * Marks and orders stay as they are.
+ * Marks, orders and approval requests stay as they are.
  */
 export type ApprovalReleased =
   | { readonly outcome: 'released' | 'before'; readonly released: Released }
@@ -462,6 +474,67 @@ export interface Orders {
     readonly subject: string;
     readonly by: string;
   }): Promise<{ readonly outcome: 'cancelled' | 'ended'; readonly order: Order }>;
+}
+
+// ---- approval requests ----
+
+/** The most requests of a scope that are open at once. */
+export const APPROVAL_REQUESTS_MAX = 1000;
+
+/** What waits for people, or was decided by them. */
+export interface ApprovalRequestRecord {
+  /** 1 when it was written first. Each change increments it. Its use by an approval is no change. */
+  readonly version: number;
+  /** JSON, which the store does not read. */
+  readonly value: string;
+  /** Whether it waits for people. One that was used never does. */
+  readonly isOpen: boolean;
+  /** The journal entry of the approval that used it; the empty text if none did. */
+  readonly usedBy: string;
+}
+
+export interface ApprovalRequestChange {
+  /** A source, or the empty text for what holds for all sources. */
+  readonly scope: string;
+  /** Of a request about a callback, the callback's subject: `transfer:REQ-1`; see subjectOf. */
+  readonly id: string;
+  /** The version that the caller has read; 0: there is no request with this id. */
+  readonly expected: number;
+  readonly value: string;
+  readonly isOpen: boolean;
+  /** How long the request is kept from now on: 1 ms to ten years. */
+  readonly keepMs: number;
+}
+
+/**
+ * Requests belong to a scope. Past the time that its latest change gave it, a request no longer exists, and its
+ * id can be written again, from version 1. So a proposal must not be valid for longer than the request that it
+ * claims is kept. A request that was used is kept as long as a subject, counted from that time, or from the
+ * latest approval that claimed it if that is later.
+ *
+ * The check of an approval claim finds the first of these states that is true:
+ * - `missing`: there is no request.
+ * - `used`: it was used by an approval that this subject does not remember.
+ * - `changed`: it has another version than the claim.
+ * - `current`: only then the claim holds.
+ *
+ * An approval uses a request that is current. Other requests stay as they are.
+ */
+export interface ApprovalRequests {
+  /** The open requests, in the order in which they were opened: at most APPROVAL_REQUESTS_MAX. */
+  openApprovalRequests(
+    scope: string,
+  ): Promise<readonly { readonly id: string; readonly record: ApprovalRequestRecord }[]>;
+  approvalRequest(scope: string, id: string): Promise<ApprovalRequestRecord | undefined>;
+  /**
+   * Writes the request if it is still at the version `expected`. Otherwise `done` is false, and nothing is
+   * written. If the scope has APPROVAL_REQUESTS_MAX other open requests, and the change opens one more, the
+   * one that was opened first is no longer open: `ended` is its id, and its version is incremented. Throws
+   * USAGE for another `keepMs`.
+   */
+  changeApprovalRequest(
+    change: ApprovalRequestChange,
+  ): Promise<{ readonly done: boolean; readonly ended?: string }>;
 }
 
 // ---- lock-outs ----

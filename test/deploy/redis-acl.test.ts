@@ -21,7 +21,7 @@ import {
 } from '../service.ts';
 import { describeStore } from '../store/conformance.ts';
 import { type OpenStore, createTestClock, underTest } from '../store/conformance/store-under-test.ts';
-import { START_MS } from '../store/requests.ts';
+import { START_MS, requestChange } from '../store/requests.ts';
 import { ROOT } from './documents.ts';
 import { type Admin, adminOf, clientOf, denied, grant } from './redis-users.ts';
 import { PASSWORDS, documentedUsers } from './shipped-files.ts';
@@ -75,6 +75,9 @@ const BY_SERVICE = [
   'expectOrder',
   'order',
   'cancelOrder',
+  'openApprovalRequests',
+  'approvalRequest',
+  'changeApprovalRequest',
 ] as const;
 
 /** A store of which the service's user does what the service does, and the operator's user the rest. */
@@ -114,17 +117,34 @@ describe('with the rights of docs/redis.md divided among two users,', () => {
 
   it('the service may touch every key that there is, but the history of prices and of pushes', () => {
     const keys = createKeys('countersign');
-    const { subject, counter, distinct, list, mark, order, refusals, ...ofSource } = keys.of('shop');
-    const { of: _of, changed: _channel, access, ...ofAll } = keys;
+    const { subject, counter, distinct, list, mark, order, refusals, request, ...ofSource } = keys.of('shop');
+    const { of: _of, changed: _channel, access, sharedRequest, ...ofAll } = keys;
     const patterns = [...documented.service.join(' ').matchAll(/~(\S+)/g)].map(
       ([, glob = '']) => new RegExp(`^${glob.replaceAll(/[{}]/g, '\\$&').replaceAll('*', '.*')}$`),
     );
     const barred = new Set([ofAll.history, ofAll.priceHistory]);
-    const made = [access, subject, counter, distinct, list, mark, order, refusals].map((name) => name('x'));
+    const kinds = [access, sharedRequest, subject, counter, distinct, list, mark, order, refusals, request];
+    const made = kinds.map((name) => name('x'));
     for (const key of [...Object.values(ofSource), ...Object.values(ofAll), ...made]) {
       const touched = patterns.some((pattern) => pattern.test(key));
       expect({ key, touched }).toEqual({ key, touched: !barred.has(key) });
     }
+  });
+
+  it.each(USERS)('%s changes and reads approval requests, of a source and of all', async (_name, user) => {
+    const [username, password] = user;
+    const client = { host: '127.0.0.1', port: redis.port, username, password };
+    const store = await openRedisStore({ client, commandTimeoutMs: 5000 });
+    onTestFinished(() => store.close());
+    for (const scope of ['shop', '']) {
+      for (const id of ['r1', 'r2']) {
+        expect(await store.changeApprovalRequest(requestChange({ scope, id }))).toEqual({ done: true });
+      }
+      await store.changeApprovalRequest(requestChange({ scope, id: 'r1', expected: 1, isOpen: false }));
+      expect(await store.openApprovalRequests(scope)).toMatchObject([{ id: 'r2' }]);
+      expect(await store.approvalRequest(scope, 'r1')).toMatchObject({ version: 2 });
+    }
+    expect(await denied(admin)).toEqual([]);
   });
 
   it('every command that is granted was used by one of them', async () => {

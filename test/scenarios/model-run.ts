@@ -211,6 +211,7 @@ function fared(result: ClaimResult): string {
   }
   if (result.type === 'mark') return result.markedAtMs === 0 ? `mark ${how}, never made` : `mark ${how}`;
   if (result.type === 'order') return `order ${result.order}`;
+  if (result.type === 'approval') return `approval ${result.approval}`;
   if (result.type === 'distinct') return `distinct ${how}, ${result.further === 0 ? 'known' : 'further'}`;
   if (result.type === 'refusals') return result.lockedAtMs === 0 ? 'refusals counted' : `locked out, ${how}`;
   if (result.type === 'not-checked') return 'not checked';

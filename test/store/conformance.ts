@@ -2,6 +2,7 @@ import { describe } from 'vitest';
 import { describeApprovalReleases } from './conformance/approval-releases.ts';
 import { describeAccess } from './conformance/access.ts';
 import { describeAged } from './conformance/aged.ts';
+import { describeApprovalRequests } from './conformance/approval-requests.ts';
 import { describeChoices } from './conformance/choices.ts';
 import { describeConcurrency } from './conformance/concurrency.ts';
 import { describeCounts } from './conformance/counts.ts';
@@ -46,6 +47,7 @@ import { describeWindows } from './conformance/windows.ts';
  * - An approval uses its order up also if the claim only observes and found it to differ. An order that is
  *   expired, cancelled, or
  *   in use by another, stays as it is: it must not hold later for having been used too late.
+ * - An approval request that is opened again comes after all that are open.
  * - The very same announcement has the same members and the same expiry; who announces is not compared.
  * - A question was approved when the decision that stands was made, not when it was repeated.
  * - A change of prices names 1 to 1000 assets, set or removed, each once, with prices above zero; any other
@@ -73,6 +75,7 @@ export function describeStore(name: string, open: OpenStore): void {
     describeApprovalReleases(open);
     describeAged(open);
     describeOrders(open);
+    describeApprovalRequests(open);
     describeSpellings(open);
     describePrices(open);
     describeServices(open);

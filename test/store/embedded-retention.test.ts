@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { DEFAULT_RETENTION } from '../../src/store/retention.ts';
+import type { Claim } from '../../src/claims/claims.ts';
 import type { RefusalsClaim } from '../../src/claims/refusals.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { readied, temporaryPath } from './embedded-folder.ts';
@@ -9,6 +10,7 @@ import {
   OTHER_TERMS,
   START_MS,
   announcement,
+  approvalClaim,
   claimsOf,
   distinctClaim,
   idOf,
@@ -19,6 +21,7 @@ import {
   priceChange,
   refusalsClaim,
   request,
+  requestChange,
   windowClaim,
 } from './requests.ts';
 
@@ -145,6 +148,71 @@ describe('what the embedded store keeps', () => {
       clock.nowMs += 21 * DAY_MS;
       await store.settle(request({ subject: 'payment:2' }));
     }
+  });
+
+  it('loses an approval request once it is no longer kept', async () => {
+    const { store, clock, rows } = await opened();
+    await store.changeApprovalRequest(requestChange({ keepMs: DAY_MS }));
+    await store.changeApprovalRequest(requestChange({ id: 'payment:2', keepMs: DAY_MS + 1, isOpen: false }));
+    clock.nowMs += DAY_MS;
+    await store.settle(request());
+    expect(rows('approval_request')).toBe(1);
+    clock.nowMs += CLEANED_EVERY_MS;
+    await store.settle(request());
+    expect(rows('approval_request')).toBe(0);
+  });
+
+  it('loses a used approval request only past the retention of subjects, counted from the latest approval', async () => {
+    const { store, clock, rows } = await opened();
+    const asked = request({ claims: [approvalClaim('payment:1', 1)] });
+    await store.changeApprovalRequest(requestChange());
+    await store.settle(asked);
+    clock.nowMs += 15 * DAY_MS;
+    expect(await store.settle(asked)).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+    clock.nowMs += 20 * DAY_MS;
+    await store.settle(request({ subject: 'payment:2' }));
+    expect(await store.approvalRequest('shop', 'payment:1')).toMatchObject({ isOpen: false });
+    clock.nowMs += CLEANED_EVERY_MS;
+    await store.settle(request({ subject: 'payment:2' }));
+    expect(rows('approval_request')).toBe(0);
+  });
+
+  it('refuses an approval request that was used by a subject which is forgotten by now', async () => {
+    const { store, clock, rows } = await opened();
+    await store.changeApprovalRequest(requestChange({ keepMs: 100 * DAY_MS }));
+    const asked = request({ claims: [approvalClaim('payment:1', 1, { retryable: true })] });
+    expect(await store.settle(asked)).toMatchObject({ verdict: 'SUCCESS' });
+    clock.nowMs += 20 * DAY_MS + 2 * CLEANED_EVERY_MS;
+    await store.settle(request({ subject: 'payment:2' }));
+    expect(rows('subject')).toBe(1);
+    for (const attempt of [
+      asked,
+      asked,
+      request({ terms: OTHER_TERMS, claims: [approvalClaim('payment:1', 1)] }),
+    ]) {
+      expect(await store.settle(attempt)).toMatchObject({ verdict: 'FAILURE' });
+    }
+    expect(claimsOf(await store.settle(asked))).toEqual([
+      { type: 'approval', holds: false, approval: 'used' },
+    ]);
+  });
+
+  it('refuses an approval request that another subject used, to one that used an earlier one with its id', async () => {
+    const { store, clock, rows } = await opened();
+    const ask = (subject: string, ...claims: readonly Claim[]) => store.settle(request({ subject, claims }));
+    await store.changeApprovalRequest(requestChange({ id: 'r1' }));
+    expect(await ask('payment:1', approvalClaim('r1', 1))).toMatchObject({ verdict: 'SUCCESS' });
+    clock.nowMs += 15 * DAY_MS;
+    await ask('payment:1', windowClaim('1', '1'));
+    clock.nowMs += 15 * DAY_MS;
+    await ask('payment:2');
+    expect([rows('approval_request'), rows('subject')]).toEqual([0, 2]);
+    await store.changeApprovalRequest(requestChange({ id: 'r1' }));
+    expect(await ask('payment:2', approvalClaim('r1', 1))).toMatchObject({ verdict: 'SUCCESS' });
+    expect(await ask('payment:1', approvalClaim('r1', 1))).toMatchObject({
+      verdict: 'FAILURE',
+      claims: [{ approval: 'used' }],
+    });
   });
 
   it('loses the history of prices only past the retention of the journal, and no price', async () => {

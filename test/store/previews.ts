@@ -145,11 +145,9 @@ const EVERYWHERE: readonly string[] = [
   ...['FROZEN', 'TERMS_CHANGED', 'SCHEME_CHANGED', 'RELEASED', 'NOTHING_IN_FORCE'].map(
     (code) => `decided FAILURE ${code}`,
   ),
-  ...['window', 'distinct', 'refusals', 'list', 'aged', 'mark', 'order', 'speed-up'].flatMap((kind) => [
-    `${kind} holds`,
-    `${kind} fails`,
-    `${kind} not checked`,
-  ]),
+  ...['window', 'distinct', 'refusals', 'list', 'aged', 'mark', 'order', 'approval', 'speed-up'].flatMap(
+    (kind) => [`${kind} holds`, `${kind} fails`, `${kind} not checked`],
+  ),
   'window reserved, holds',
   'window reserved, fails',
   'refusals locks',

@@ -6,6 +6,7 @@ import {
   LISTS,
   LOCKOUTS,
   RELEASES,
+  REQUESTS,
   SOURCES,
   type Source,
   VALUES,
@@ -22,9 +23,13 @@ import {
   notice,
   priceChange,
   push,
+  requestChange,
 } from './requests.ts';
 
-/** Changes what settles depend on: lists, orders, prices, freezes, releases, lock-outs, txids, revisions. */
+/**
+ * Changes what settles depend on: lists, orders, approval requests, prices, freezes, releases, lock-outs, txids,
+ * revisions.
+ */
 export async function changeSomething(
   random: Random,
   store: Store,
@@ -33,7 +38,7 @@ export async function changeSomething(
   await store.unfreeze({ by: 'ada', ids: await frozenIn(store) });
   const source = random.pick(SOURCES);
   const subject = randomSubject(random, source, generation);
-  switch (random.below(9)) {
+  switch (random.below(11)) {
     case 0:
     case 1:
       return changeList(random, store, source);
@@ -58,6 +63,9 @@ export async function changeSomething(
           txid: `0x${random.below(9)}`,
         }),
       ));
+    case 8:
+    case 9:
+      return changeRequest(random, store, source);
     default:
       return random.oneIn(3) ? releaseOne(store, source, subject, nowMs) : undefined;
   }
@@ -80,6 +88,15 @@ async function changeOrder(
   const members = random.oneIn(3) ? { userId, amount } : MEMBERS;
   const expiresAtMs = nowMs + random.pick([MINUTE_MS, HOUR_MS, 24 * HOUR_MS]);
   await store.expectOrder(announcement({ source, subject, members, expiresAtMs }));
+}
+
+/** Mostly over the version that it has. */
+async function changeRequest(random: Random, store: Store, scope: Source): Promise<void> {
+  const id = random.pick(REQUESTS);
+  const { version = 0 } = (await store.approvalRequest(scope, id)) ?? {};
+  const expected = random.oneIn(6) ? random.below(3) : version;
+  const [isOpen, keepMs] = [random.oneIn(2), random.pick([10 * MINUTE_MS, HOUR_MS, 24 * HOUR_MS])];
+  await store.changeApprovalRequest(requestChange({ scope, id, expected, isOpen, keepMs }));
 }
 
 const frozenIn = async (store: Store): Promise<readonly string[]> =>

@@ -10,6 +10,7 @@ import {
   OTHER_TERMS,
   TERMS,
   agedClaim,
+  approvalClaim,
   distinctClaim,
   keyOf,
   listClaim,
@@ -24,7 +25,8 @@ import {
 } from './requests.ts';
 
 /*
- * Random requests about few subjects, counters, marks, lists and orders, so that they meet each other.
+ * Random requests about few subjects, counters, marks, lists, orders and approval requests, so that they meet each
+ * other.
  */
 
 export const SOURCES = ['shop', 'kiosk', 'vault'] as const;
@@ -38,6 +40,7 @@ export const RELEASES = ['first', 'second'] as const;
 /** The last one is never made. */
 export const LISTS = ['vips', 'blocked', 'vips', 'blocked', 'none'] as const;
 export const VALUES = ['a', 'b', 'c'] as const;
+export const REQUESTS = ['r1', 'r2'] as const;
 export const LOCKOUTS = ['user 1', 'user 2'] as const;
 const DAY_MS = 24 * HOUR_MS;
 const CLAIMS_MAX = 6;
@@ -218,6 +221,8 @@ const drawMark: Draw = (random, how, source) => {
 const drawOrder: Draw = (random, how) =>
   orderClaim(random.oneIn(4) ? { ...MEMBERS, amount: '7' } : MEMBERS, how);
 
+const drawApproval: Draw = (random, how) => approvalClaim(random.pick(REQUESTS), 1 + random.below(3), how);
+
 const drawSpeedUp: Draw = (random, how) =>
   speedUpClaim(random.below(3), random.pick([MINUTE_MS, DAY_MS]), how);
 
@@ -233,6 +238,7 @@ const DRAWS: readonly [Draw, ...Draw[]] = [
   drawAged,
   drawMark,
   drawOrder,
+  drawApproval,
   drawSpeedUp,
 ];
 

@@ -13,6 +13,7 @@ import {
   TERMS,
   agedClaim,
   announcement,
+  approvalClaim,
   change,
   claimsOf,
   distinctClaim,
@@ -22,6 +23,7 @@ import {
   orderClaim,
   refusalsClaim,
   request,
+  requestChange,
   speedUpClaim,
   storedTerms,
   units,
@@ -48,12 +50,14 @@ const everyKind: readonly Claim[] = [
   refusalsClaim(2),
   markClaim({ exempt: true }),
   orderClaim(),
+  approvalClaim('payment:1', 1),
   speedUpClaim(3, HOUR_MS),
 ];
 
 async function prepare(store: Store, subject = 'payment:1'): Promise<void> {
   await store.changeList(change('allowed', ['a', 'b']));
   await store.expectOrder(announcement({ subject, expiresAtMs: Date.now() + HOUR_MS }));
+  await store.changeApprovalRequest(requestChange({ id: subject }));
   await store.settle(request({ subject }));
 }
 
@@ -137,6 +141,8 @@ describe('a claim that Redis can not check', () => {
     ['an age with a fraction', markClaim({ exempt: true, ageMs: 0.5 })],
     ['a maximum that is no number', speedUpClaim(Number.NaN, 1)],
     ['a time below zero', speedUpClaim(1, -1)],
+    ['a version that is no number', approvalClaim('payment:1', Number.NaN)],
+    ['a version below zero', approvalClaim('payment:1', -1)],
     ['an amount below zero', { ...windowClaim('1', '1'), amount: -1n }],
   ];
   it.each(unreadable)('decides nothing and writes nothing: %s', async (_name, claim) => {
@@ -162,6 +168,10 @@ describe('a claim that Redis can not check', () => {
     ['an order in an unknown state', 'order', 'HSET', ['state', 'agrees']],
     ['an order without its expiry', 'order', 'HDEL', ['expires']],
     ['an entry of a list without its time', 'list', 'HSET', ['a', '']],
+    ['an approval request of another type', 'request', 'SET', ['approved']],
+    ['an approval request with a version that is no number', 'request', 'HSET', ['version', '1.0']],
+    ['an approval request without its time', 'request', 'HDEL', ['until']],
+    ['open approval requests of another type', 'requests', 'SET', ['payment:1']],
   ] as const)('decides nothing and writes nothing: %s', async (_name, kind, command, args) => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
@@ -172,6 +182,8 @@ describe('a claim that Redis can not check', () => {
       order: keys.order('payment:1'),
       refusals: keys.refusals(keyOf('refusals')),
       list: keys.list('allowed'),
+      request: keys.request('payment:1'),
+      requests: keys.requests,
     };
     const client = rawClient(server);
     await client.call(command, key[kind], ...args);
@@ -364,5 +376,84 @@ describe('an order on Redis', () => {
       expect(claimsOf(again)).toEqual([{ type: 'order', holds: false, order: 'used', differs: [] }]);
     }
     expect(await store.expectOrder(announcement())).toMatchObject({ outcome: 'conflict' });
+  });
+});
+
+describe('an approval request on Redis', () => {
+  const used = async (keepMs: number) => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix, retention: RETENTION });
+    const claims = [approvalClaim('payment:1', 1, { retryable: true })];
+    const settle = (terms = TERMS) => store.settle(request({ claims, terms }));
+    await store.changeApprovalRequest(requestChange({ keepMs }));
+    return { store, settle, client: rawClient(server), keys: createKeys(prefix).of('shop') };
+  };
+
+  it('is kept as long as its latest change says, and once it is used for as long as subjects after that', async () => {
+    const { store, settle, client, keys } = await used(5 * HOUR_MS);
+    const key = keys.request('payment:1');
+    const lives = async (hours: number): Promise<void> => {
+      const ms = await client.pttl(key);
+      expect(ms).toBeGreaterThan((hours - 1) * HOUR_MS);
+      expect(ms).toBeLessThanOrEqual(hours * HOUR_MS);
+    };
+    await lives(5);
+    await store.changeApprovalRequest(requestChange({ expected: 1, keepMs: 3 * HOUR_MS }));
+    await lives(3);
+    await store.approvalRequest('shop', 'payment:1');
+    await settle();
+    await lives(3);
+    const claims = [approvalClaim('payment:1', 2)];
+    for (let time = 0; time < 2; time++) {
+      expect(await store.settle(request({ claims }))).toMatchObject({ verdict: 'SUCCESS' });
+      await lives(13);
+    }
+    await store.changeApprovalRequest(requestChange({ expected: 2, keepMs: 2 * HOUR_MS }));
+    await lives(12);
+  });
+
+  it('is kept as long as the subject that uses it, after the time that its change gave it', async () => {
+    const { settle, client, keys } = await used(HOUR_MS);
+    await settle();
+    const key = keys.request('payment:1');
+    await client.hset(key, 'until', String(Date.now() - 1));
+    await client.pexpire(key, HOUR_MS);
+    expect(await settle()).toMatchObject({ outcome: 'repeated', verdict: 'SUCCESS' });
+    expect(await client.pttl(key)).toBeGreaterThan(9 * HOUR_MS);
+  });
+
+  it('stays used for a subject that was forgotten and comes again, with whatever terms', async () => {
+    const { settle, client, keys } = await used(HOUR_MS);
+    expect(await settle()).toMatchObject({ verdict: 'SUCCESS' });
+    for (const terms of ['other', TERMS]) {
+      await client.del(keys.subject('payment:1'));
+      const again = await settle(terms);
+      expect(again).toMatchObject({ outcome: 'decided', verdict: 'FAILURE' });
+      expect(claimsOf(again)).toEqual([{ type: 'approval', holds: false, approval: 'used' }]);
+    }
+  });
+
+  it('is not held for another one with its id, if the subject remembers one that is gone', async () => {
+    const { store, settle, client, keys } = await used(HOUR_MS);
+    const first = await settle();
+    await client.del(keys.request('payment:1'));
+    expect(await settle()).toMatchObject({ verdict: 'FAILURE', claims: [{ approval: 'missing' }] });
+    await store.changeApprovalRequest(requestChange());
+    await client.hset(keys.request('payment:1'), 'used', '1750000000000-0');
+    expect(await settle()).toMatchObject({ verdict: 'FAILURE', claims: [{ approval: 'used' }] });
+    expect(first).toMatchObject({ verdict: 'SUCCESS' });
+  });
+
+  it('names a record that is not readable', async () => {
+    const { store, client, keys } = await used(HOUR_MS);
+    await client.hset(keys.requests, 'payment:1', 'first');
+    for (const asking of [
+      () => store.openApprovalRequests('shop'),
+      () => store.changeApprovalRequest(requestChange({ id: 'r2' })),
+    ]) {
+      await expect(asking()).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
+    }
+    await client.hdel(keys.request('payment:1'), 'value');
+    await expect(store.approvalRequest('shop', 'payment:1')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
   });
 });

@@ -25,6 +25,7 @@ import {
   priceChange,
   push,
   request,
+  requestChange,
   revisionOf,
   signing,
   thaw,
@@ -294,6 +295,11 @@ describe('without replicas to wait for', () => {
   });
 });
 
+async function rejectRequest(store: Store, scope: string): Promise<unknown> {
+  const { version = 0 } = (await store.approvalRequest(scope, 'payment:1')) ?? {};
+  return store.changeApprovalRequest(requestChange({ scope, expected: version, value: 'rejected' }));
+}
+
 const changes: readonly (readonly [
   string,
   (store: Store) => Promise<unknown>,
@@ -329,6 +335,18 @@ const changes: readonly (readonly [
     (store) => store.cancelOrder({ source: 'shop', subject: announcement().subject, by: 'ada' }),
     async (store) =>
       expect(await store.order('shop', announcement().subject)).toMatchObject({ state: 'cancelled' }),
+  ],
+  [
+    'the rejection of an approval request',
+    (store) => rejectRequest(store, 'shop'),
+    async (store) =>
+      expect(await store.approvalRequest('shop', 'payment:1')).toMatchObject({ value: 'rejected' }),
+  ],
+  [
+    'the rejection of an approval request for all sources',
+    (store) => rejectRequest(store, ''),
+    async (store) =>
+      expect(await store.approvalRequest('', 'payment:1')).toMatchObject({ value: 'rejected' }),
   ],
   [
     'the release of an approval',

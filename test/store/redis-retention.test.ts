@@ -16,6 +16,7 @@ import {
   refusalsClaim,
   priceChange,
   request,
+  requestChange,
   signing,
   windowClaim,
   thaw,
@@ -39,6 +40,8 @@ const STAY = [
   '{SOURCE}:list:NAME',
   '{SOURCE}:journal',
   '{SOURCE}:lockouts',
+  '{SOURCE}:requests',
+  '{global}:shared-requests',
 ];
 
 /** The kind of a key of the store: `{SOURCE}:subject`. */
@@ -47,7 +50,7 @@ const kindOf = (key: string): string =>
     .replace(/^countersign:/, '')
     .replace(/^\{(?!global\})[^}]*\}/, '{SOURCE}')
     .replace(/:list:.*$/, ':list:NAME')
-    .replace(/:(subject|window|distinct|mark|order|refusals):.*$/, ':$1');
+    .replace(/:(subject|window|distinct|mark|order|refusals|request|shared-request):.*$/, ':$1');
 
 /** Every key, with for how long it lives; -1 for ever. */
 async function lives(client: Redis): Promise<readonly { readonly kind: string; readonly ms: number }[]> {
@@ -68,6 +71,7 @@ async function filled() {
       claims: [windowClaim('1', '10'), distinctClaim(['a'], 1), markClaim({ exempt: true }), orderClaim()],
     }),
   );
+  for (const scope of ['shop', '']) await store.changeApprovalRequest(requestChange({ scope }));
   const claims = [refusalsClaim(2), refusalsClaim(1, { key: keyOf('locked') })];
   await store.settle(request({ subject: 'payment:3', approves: false, claims }));
   await store.settle(signing());
@@ -94,8 +98,9 @@ describe('what Redis keeps', () => {
     expect([...forEver].sort()).toEqual(STAY.toSorted());
     for (const kind of STAY) expect(SIZING).toContain(`\`${kind}\``);
     const ending = new Set(found.filter(({ ms }) => ms !== -1).map(({ kind }) => kind));
-    for (const kind of ['{SOURCE}:window', '{SOURCE}:distinct', '{SOURCE}:refusals', '{SOURCE}:order'])
-      expect([...ending]).toContain(kind);
+    for (const kind of ['window', 'distinct', 'refusals', 'order', 'request'])
+      expect([...ending]).toContain(`{SOURCE}:${kind}`);
+    expect([...ending]).toContain('{global}:shared-request');
   });
 
   it('forgets a counter a day after its window, and an order its retention after its expiry', async () => {
@@ -132,7 +137,9 @@ describe('what Redis keeps', () => {
       '{SOURCE}:order',
       '{SOURCE}:refusals',
       '{SOURCE}:refusals',
+      '{SOURCE}:request',
       '{SOURCE}:window',
+      '{global}:shared-request',
     ]);
   });
 

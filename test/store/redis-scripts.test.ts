@@ -8,6 +8,7 @@ import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { rawClient, redisOfItsOwn } from './redis-under-test.ts';
 import {
   agedClaim,
+  approvalClaim,
   distinctClaim,
   listClaim,
   markClaim,
@@ -97,6 +98,7 @@ describe('the keys', () => {
           refusalsClaim(1),
           markClaim(),
           orderClaim(),
+          approvalClaim(subject, 1),
           speedUpClaim(1, 1),
         ];
         const all = [
@@ -118,21 +120,26 @@ describe('the keys', () => {
   it('of different sources, kinds and names are never the same', () => {
     const names = ['global', 'a', 'a}', '{a', '', '%', '%7B', '{', 'a:lists', 'a}:lists'];
     const all = names.flatMap((name) => {
-      const { inForce, history, documents, prices, priceHistory, sources, changed, of } = createKeys(name);
+      const { inForce, history, documents, prices, priceHistory, sources, changed, of, ...others } =
+        createKeys(name);
+      const { services, sharedRequests } = others;
+      const named = names.flatMap((each) => [others.access(each), others.sharedRequest(each)]);
       const own = names.flatMap((source) => {
-        const { control, lists, journal, subject, counter, distinct, list, mark, order, refusals, lockouts } =
-          of(source);
+        const { control, lists, journal, lockouts, requests, ...ofSource } = of(source);
+        const { subject, counter, distinct, list, mark, order, refusals, request } = ofSource;
         return [
           control,
           lists,
           journal,
           lockouts,
+          requests,
           ...names.flatMap((each) =>
-            [subject, counter, distinct, list, mark, order, refusals].map((keyOf) => keyOf(each)),
+            [subject, counter, distinct, list, mark, order, refusals, request].map((keyOf) => keyOf(each)),
           ),
         ];
       });
-      return [inForce, history, documents, prices, priceHistory, sources, changed, ...own];
+      const ofAll = [inForce, history, documents, prices, priceHistory, sources, services, changed];
+      return [...ofAll, sharedRequests, ...named, ...own];
     });
     expect(new Set(all).size).toBe(all.length);
   });

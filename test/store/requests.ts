@@ -1,6 +1,7 @@
 import { type Question, type QuestionType, termsOf } from '../../src/callback/callback.ts';
 import type { Proposal } from '../../src/policy/proposal.ts';
 import type { AgedClaim } from '../../src/claims/aged.ts';
+import type { ApprovalClaim } from '../../src/claims/approval.ts';
 import type { DistinctClaim } from '../../src/claims/distinct.ts';
 import type { ListClaim } from '../../src/claims/list.ts';
 import type { MarkClaim } from '../../src/claims/mark.ts';
@@ -10,6 +11,7 @@ import type { SpeedUpClaim } from '../../src/claims/speed-up.ts';
 import type { Window, WindowClaim } from '../../src/claims/window.ts';
 import type { ClaimResult } from '../../src/claims/claims.ts';
 import type {
+  ApprovalRequestChange,
   Control,
   ListChange,
   NotificationRequest,
@@ -251,6 +253,17 @@ export function orderClaim(
   over: Partial<OrderClaim> = {},
 ): OrderClaim {
   return { type: 'order', result: 0, decides: true, retryable: false, members, ...over };
+}
+
+/** That the approval request of the source is at the version. */
+export function approvalClaim(id: string, version: number, over: Partial<ApprovalClaim> = {}): ApprovalClaim {
+  return { type: 'approval', result: 0, decides: true, retryable: false, id, version, ...over };
+}
+
+/** A change that opens the request `payment:1` of `shop`, if there is none, for an hour. */
+export function requestChange(over: Partial<ApprovalRequestChange> = {}): ApprovalRequestChange {
+  const of = { scope: 'shop', id: 'payment:1', expected: 0, value: '{"for":1}' };
+  return { ...of, isOpen: true, keepMs: HOUR_MS, ...over };
 }
 
 export function speedUpClaim(max: number, withinMs: number, over: Partial<SpeedUpClaim> = {}): SpeedUpClaim {

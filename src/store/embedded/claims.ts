@@ -1,4 +1,5 @@
 import type { AgedClaim, AgedResult } from '../../claims/aged.ts';
+import type { ApprovalClaim, ApprovalFound, ApprovalResult } from '../../claims/approval.ts';
 import { type Claim, type ClaimResult, NOT_CHECKED } from '../../claims/claims.ts';
 import type { ListClaim, ListResult } from '../../claims/list.ts';
 import type { MarkClaim, MarkResult } from '../../claims/mark.ts';
@@ -9,7 +10,8 @@ import type { Amount } from '../../values/amount.ts';
 import { type Alternative, type Choice, claimsIn, standingInStore } from '../../policy/proposal.ts';
 import type { Standing } from '../../policy/standing.ts';
 import type { SettleStep } from '../settle-step.ts';
-import type { Order } from '../store.ts';
+import type { ApprovalRequestRecord, Order } from '../store.ts';
+import type { ApprovalRequestTable } from './approval-requests.ts';
 import type { Counters, Marks } from './counters.ts';
 import { type DistinctCheck, type DistinctCounters, createDistinctCheck } from './distinct.ts';
 import type { ListTables } from './lists.ts';
@@ -30,6 +32,7 @@ export interface ClaimTables {
   readonly lockouts: LockoutTables;
   readonly marks: Marks;
   readonly orders: OrderTables;
+  readonly requests: ApprovalRequestTable;
 }
 
 /** What the store found for the claims of a request. */
@@ -52,7 +55,7 @@ export function checkClaims(
   subject: SubjectRecord | undefined,
   nowMs: number,
 ): CheckedClaims {
-  const { lists, counters, lockouts, marks, orders } = tables;
+  const { lists, counters, lockouts, marks, orders, requests } = tables;
   const { source, claims, choices } = request;
   const windows = createWindowCheck(counters, source, subject, nowMs);
   const distinct = createDistinctCheck(tables, source, subject?.firsts ?? [], nowMs);
@@ -69,6 +72,8 @@ export function checkClaims(
     if (claim.type === 'aged') return checkAged(lists, source, claim, nowMs);
     if (claim.type === 'mark') return checkMark(claim, marks.markedAtMs(source, claim.key), nowMs);
     if (claim.type === 'speed-up') return checkSpeedUp(subject, request, claim, nowMs);
+    if (claim.type === 'approval')
+      return checkApproval(requests.find(source, claim.id, nowMs), claim, subject?.usedRequests);
     return checkOrder(orders.find(source, request.subject, nowMs), claim, subject?.usesOrder === true);
   };
   const results: ClaimResult[] = claims.map((claim, at) =>
@@ -260,6 +265,27 @@ function orderState(order: Order | undefined, usesOrder: boolean): OrderFound {
   return order.state === 'expected' ? 'agrees' : order.state;
 }
 
+/** `remembered`: the requests that earlier approvals of this subject used, with the entries of these approvals. */
+function checkApproval(
+  request: ApprovalRequestRecord | undefined,
+  claim: ApprovalClaim,
+  remembered: SubjectRecord['usedRequests'] = [],
+): ApprovalResult {
+  const approval = approvalState(request, claim, remembered);
+  return { type: 'approval', holds: approval === 'current', approval };
+}
+
+function approvalState(
+  request: ApprovalRequestRecord | undefined,
+  { id, version }: ApprovalClaim,
+  remembered: NonNullable<SubjectRecord['usedRequests']>,
+): ApprovalFound {
+  if (request === undefined) return 'missing';
+  const { usedBy } = request;
+  if (usedBy !== '' && !remembered.some(([used, entry]) => used === id && entry === usedBy)) return 'used';
+  return request.version === version ? 'current' : 'changed';
+}
+
 function checkSpeedUp(
   subject: SubjectRecord | undefined,
   request: Pick<SettleStep, 'question' | 'speedUp'>,
@@ -278,15 +304,16 @@ function checkSpeedUp(
 }
 
 /**
- * Makes the reservations of an approval: amounts and values, which count from now on, marks, and the use of
- * its order. Claims of rules that only observe reserve too, whether they hold or not. Of alternatives, only
- * those of the one that is taken do.
+ * Makes the reservations of an approval, whose journal entry is `entry`: amounts and values, which count from
+ * now on, marks, and the use of its order and of approval requests. Claims of rules that only observe reserve
+ * too, whether they hold or not. Of alternatives, only those of the one that is taken do.
  */
 export function reserve(
-  { counters, distinct, marks, orders }: ClaimTables,
+  { counters, distinct, marks, orders, requests }: ClaimTables,
   { source, subject, claims }: SettleStep,
   known: Pick<CheckedClaims, 'results' | 'reserving' | 'amounts' | 'distinct'> & {
     readonly usesOrder: boolean;
+    readonly entry: string;
   },
   nowMs: number,
 ): Reserved {
@@ -294,6 +321,7 @@ export function reserve(
   const counted: (readonly [key: string, untilMs: number])[] = [];
   const firsts: string[] = [];
   const marked = new Set<string>();
+  const usedRequests: (readonly [id: string, entry: string])[] = [];
   let order = false;
   for (const [index, claim] of claims.entries()) {
     const result = known.results[index];
@@ -306,11 +334,15 @@ export function reserve(
     }
     if (claim.type === 'mark') marked.add(claim.key);
     if (claim.type === 'order' && result?.type === 'order') order ||= isUsable(result.order);
+    if (claim.type === 'approval' && result?.holds === true) {
+      const usedBy = requests.use(source, claim.id, known.entry, nowMs);
+      if (usedBy === known.entry) usedRequests.push([claim.id, usedBy]);
+    }
   }
   // Last, because a value without a mark is new for every claim of the request.
   for (const key of marked) marks.make(source, key, nowMs);
   if (order) orders.use(source, subject, nowMs);
-  return { amounts, counted, firsts, order: order && !known.usesOrder };
+  return { amounts, counted, firsts, order: order && !known.usesOrder, usedRequests };
 }
 
 /**

@@ -78,7 +78,7 @@ function createHandlers(
   tables: Tables & { readonly invalidate: () => void },
   moveClock: (check: ClockCheck) => ClockReading,
 ): Handlers {
-  const { releases, sources, lists, orders, lockouts, prices, journal, services, access } = tables;
+  const { releases, sources, lists, orders, lockouts, prices, journal, services, access, requests } = tables;
   const changingInForce =
     <A, R>(change: (argument: A, nowMs: number) => R): ((argument: A, now: Instant) => R) =>
     (argument, { nowMs }) => {
@@ -100,6 +100,7 @@ function createHandlers(
     },
     expectOrder: (announcement, { nowMs }) => orders.expect(announcement, nowMs),
     cancelOrder: (cancel, { nowMs }) => orders.cancel(cancel, nowMs),
+    changeApprovalRequest: (change, { nowMs }) => requests.change(change, nowMs),
     liftLockout: (lift, { nowMs }) => lockouts.lift(lift, nowMs),
     changePrices: changingInForce((change, nowMs) => prices.change(change, nowMs)),
     record: (record, { nowMs }) => journal.record(record, nowMs),
@@ -138,7 +139,7 @@ const CLEANED_AFTER_WRITES = 64;
 
 /** Deletes some rows that are past their retention, in proportion to the writes since the last time. */
 function createCleanUp(
-  { subjects, counters, distinct, lockouts, marks, orders, journal, prices, access }: Tables,
+  { subjects, counters, distinct, lockouts, marks, orders, requests, journal, prices, access }: Tables,
   { subjectsMs, journalMs }: Retention,
   now: () => number,
 ): (writes: number) => void {
@@ -151,8 +152,9 @@ function createCleanUp(
     // More than the writes can have added, so that expired rows don't pile up.
     const limit = 64 + 8 * writesSince;
     [cleanedMs, writesSince] = [nowMs, 0];
-    for (const table of [counters, distinct, lockouts, access]) table.expire(nowMs, limit);
+    for (const table of [counters, distinct, lockouts, access, requests]) table.expire(nowMs, limit);
     for (const table of [subjects, marks, orders]) table.expire(nowMs - subjectsMs, limit);
+    requests.expireUsed(nowMs - subjectsMs, limit);
     for (const table of [journal, prices]) table.expire(nowMs - journalMs, limit);
   };
 }

@@ -222,4 +222,20 @@ export const SCHEMA = `
     until_ms INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX access_by_end ON access (until_ms);
+
+  -- scope: a source, or empty for all sources. place: that among the open requests; 0 if it is not open.
+  -- used_by: the journal entry of the approval that used it; empty if none did.
+  CREATE TABLE approval_request (
+    scope TEXT NOT NULL,
+    id TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    value TEXT NOT NULL,
+    place INTEGER NOT NULL,
+    used_by TEXT NOT NULL,
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (scope, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX approval_request_open ON approval_request (scope, place) WHERE place > 0;
+  CREATE INDEX approval_request_unused ON approval_request (until_ms) WHERE used_by = '';
+  CREATE INDEX approval_request_used ON approval_request (until_ms) WHERE used_by <> '';
 `;

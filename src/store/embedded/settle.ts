@@ -192,10 +192,11 @@ function repeat(
     readonly claims: CheckedClaims;
   },
 ): Settlement {
-  const write = (): void => {
+  const write = (entry: string): void => {
     if (verdict !== 'SUCCESS') return;
-    const reserved = reserve(tables, request, { ...claims, usesOrder: subject.usesOrder }, atMs);
-    if (reserved.amounts.length > 0 || reserved.counted.length > 0 || reserved.order) {
+    const reserved = reserve(tables, request, { ...claims, usesOrder: subject.usesOrder, entry }, atMs);
+    const { amounts, counted, order, usedRequests } = reserved;
+    if (amounts.length > 0 || counted.length > 0 || order || usedRequests.length > 0) {
       tables.subjects.save(request.source, request.subject, withReserved(subject, reserved), atMs);
     }
   };
@@ -226,7 +227,9 @@ function decide(
   const write = (id: string): void => {
     if (isCounted) countRefusal(tables, request, results, atMs);
     const usesOrder = known.subject?.usesOrder === true;
-    const reserved = approves ? reserve(tables, request, { ...claims, usesOrder }, atMs) : NOTHING_RESERVED;
+    const reserved = approves
+      ? reserve(tables, request, { ...claims, usesOrder, entry: id }, atMs)
+      : NOTHING_RESERVED;
     const stored: StoredDecision = {
       question,
       id,

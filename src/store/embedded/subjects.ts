@@ -57,6 +57,11 @@ const subjectRecord = z.strictObject({
   txids: z.array(z.string()).readonly().default([]),
   /** Whether an approval has used up the order that was announced for it. */
   usesOrder: z.boolean().default(false),
+  /** The approval requests that its approvals have used, each with the journal entry of the approval. */
+  usedRequests: z
+    .array(z.tuple([z.string(), z.string()]).readonly())
+    .readonly()
+    .optional(),
   /** Set once its approval was released. */
   released: z
     .strictObject({ id: z.string(), atMs: z.number(), by: z.string(), message: z.string() })
@@ -84,9 +89,16 @@ export interface Reserved {
   readonly counted: SubjectRecord['counted'];
   readonly firsts: readonly string[];
   readonly order: boolean;
+  readonly usedRequests: NonNullable<SubjectRecord['usedRequests']>;
 }
 
-export const NOTHING_RESERVED: Reserved = { amounts: [], counted: [], firsts: [], order: false };
+export const NOTHING_RESERVED: Reserved = {
+  amounts: [],
+  counted: [],
+  firsts: [],
+  order: false,
+  usedRequests: [],
+};
 
 export function createSubjects(connection: DatabaseSync): Subjects {
   const find = connection.prepare('SELECT record FROM subject WHERE source = ? AND subject = ?');
@@ -160,12 +172,13 @@ export function withDecision(
     firsts: subject?.firsts ?? [],
     txids: subject?.txids ?? [],
     usesOrder: subject?.usesOrder ?? false,
+    usedRequests: subject?.usedRequests,
   };
 }
 
 export function withReserved(
   subject: SubjectRecord,
-  { amounts, counted, firsts, order }: Reserved,
+  { amounts, counted, firsts, order, usedRequests }: Reserved,
 ): SubjectRecord {
   const moved = new Set(amounts.map(({ key }) => key));
   return {
@@ -179,6 +192,10 @@ export function withReserved(
     counted: [...new Map([...subject.counted, ...counted])],
     firsts: [...new Set([...subject.firsts, ...firsts])],
     usesOrder: subject.usesOrder || order,
+    usedRequests:
+      usedRequests.length === 0
+        ? subject.usedRequests
+        : [...new Map([...(subject.usedRequests ?? []), ...usedRequests])],
   };
 }
 

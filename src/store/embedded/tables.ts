@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { type AccessTable, createAccessTable } from './access.ts';
+import { createApprovalRequests } from './approval-requests.ts';
 import { createCounters, createMarks } from './counters.ts';
 import { createDistinctCounters } from './distinct.ts';
 import { type InForce, type SourceTable, createReleases, createSources } from './in-force.ts';
@@ -33,6 +34,7 @@ export function createTables(connection: DatabaseSync, journal: JournalTable): T
     lockouts: createLockoutTables(connection, journal),
     marks: createMarks(connection),
     orders: createOrders(connection, journal),
+    requests: createApprovalRequests(connection),
     prices: createPrices(connection),
     services: createServices(connection),
     access: createAccessTable(connection),

@@ -65,7 +65,7 @@ function createReadVerbs(
   { read, connection, tables, now, instant }: VerbsParts,
   look: ClockLook,
 ): Pick<Store, ReadVerb> {
-  const { releases, lists, orders, lockouts, prices, services, journal } = tables;
+  const { releases, lists, orders, requests, lockouts, prices, services, journal } = tables;
   const document = (revision: string) => read(() => releases.document(revision));
   return {
     preview(request) {
@@ -99,6 +99,8 @@ function createReadVerbs(
     },
     buckets: (source, keys) => read(() => keys.map((key) => tables.counters.buckets(source, key))),
     order: (source, subject) => read(() => orders.find(source, subject, now())),
+    openApprovalRequests: (scope) => read(() => requests.open(scope, now())),
+    approvalRequest: (scope, id) => read(() => requests.find(scope, id, now())),
     prices: () => read(() => prices.table()),
     priceHistory: (query) => read(() => prices.history(query)),
     services: () => read(() => ({ nowMs: now(), services: services.all() })),

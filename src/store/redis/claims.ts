@@ -19,6 +19,7 @@ export function claimKeys(keys: SourceKeys, subject: string, claim: Claim): read
   if (claim.type === 'mark') return [keys.mark(claim.key)];
   if (claim.type === 'order') return [keys.order(subject)];
   if (claim.type === 'speed-up') return [keys.subject(subject)];
+  if (claim.type === 'approval') return [keys.request(claim.id), keys.requests];
   return [keys.list(claim.list)];
 }
 
@@ -35,6 +36,7 @@ export function claimArguments(claim: Claim): string[] {
   }
   if (claim.type === 'mark') return [header(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
   if (claim.type === 'speed-up') return [header(claim, `${claim.max} ${claim.withinMs}`)];
+  if (claim.type === 'approval') return [header(claim, String(claim.version)), claim.id];
   if (claim.type === 'order') {
     const members = Object.entries(claim.members);
     const also = Object.entries(claim.also ?? {}).flatMap(([name, texts]) =>

@@ -122,9 +122,10 @@ export function loadedCommands(keys: Keys): readonly Command[] {
 }
 
 /** A key of each kind. */
-function sampleKeys({ of, access, changed: _channel, ...ofAll }: Keys): readonly string[] {
-  const { subject, counter, distinct, list, mark, order, refusals, ...ofSource } = of('x');
-  const named = [access, subject, counter, distinct, list, mark, order, refusals].map((name) => name('x'));
+function sampleKeys({ of, access, sharedRequest, changed: _channel, ...ofAll }: Keys): readonly string[] {
+  const { subject, counter, distinct, list, mark, order, refusals, request, ...ofSource } = of('x');
+  const kinds = [access, sharedRequest, subject, counter, distinct, list, mark, order, refusals, request];
+  const named = kinds.map((name) => name('x'));
   return [...Object.values(ofAll), ...Object.values(ofSource), ...named];
 }
 

@@ -15,6 +15,9 @@ export interface Keys {
   readonly sources: string;
   readonly services: string;
   readonly access: (id: string) => string;
+  /** The approval requests for all sources; they differ from those of a source that is called `global`. */
+  readonly sharedRequest: (id: string) => string;
+  readonly sharedRequests: string;
   /** Written before each `WAIT`, which waits only for writes: see replication.ts. */
   readonly barrier: string;
   /** A channel, not a key: it carries a message for each change of what is in force. */
@@ -35,6 +38,9 @@ export interface SourceKeys {
   readonly order: (subject: string) => string;
   readonly refusals: (key: string) => string;
   readonly lockouts: string;
+  readonly request: (id: string) => string;
+  /** The approval requests that are open. */
+  readonly requests: string;
 }
 
 /** The most sources whose keys are kept. Settings have far fewer, but reads may name sources that don't exist. */
@@ -57,6 +63,8 @@ export function createKeys(
     sources: `${global}:sources`,
     services: `${global}:services`,
     access: (id) => `${global}:access:${id}`,
+    sharedRequest: (id) => `${global}:shared-request:${id}`,
+    sharedRequests: `${global}:shared-requests`,
     barrier: `${global}:barrier`,
     changed: `${global}:changed`,
     of(source) {
@@ -81,11 +89,21 @@ export function createKeys(
         order: (subject) => `${own}:order:${subject}`,
         refusals: (key) => `${own}:refusals:${key}`,
         lockouts: `${own}:lockouts`,
+        request: (id) => `${own}:request:${id}`,
+        requests: `${own}:requests`,
       };
       if (kept.size < KEPT_MAX) kept.set(source, { group, keys });
       return keys;
     },
   };
+}
+
+/** The keys of the approval requests of a source, or with the empty text of those for all sources. */
+export function requestKeys(
+  { inForce, sharedRequest, sharedRequests, of }: Keys,
+  scope: string,
+): Pick<SourceKeys, 'control' | 'request' | 'requests'> {
+  return scope === '' ? { control: inForce, request: sharedRequest, requests: sharedRequests } : of(scope);
 }
 
 /** No source has this tag: names in the settings have no `@`. */

@@ -14,6 +14,7 @@ import {
 } from './connection.ts';
 import { createLossDetection } from './data-loss.ts';
 import { createAccess } from './access.ts';
+import { createApprovalRequests } from './approval-requests.ts';
 import { createDecisions } from './decisions.ts';
 import { inspectRedis, unsafeReason } from './inspect.ts';
 import { createJournal } from './journal.ts';
@@ -88,6 +89,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<RedisS
     ...releases,
     ...createLists(parts),
     ...createOrders(parts),
+    ...createApprovalRequests(parts),
     ...createLockouts(parts),
     ...createCounts(parts),
     ...createPrices(parts, losses),

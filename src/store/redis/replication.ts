@@ -13,7 +13,7 @@ import {
 } from '../verbs.ts';
 import { type Connection, type RedisServer, type RedisTimeouts, createConnection } from './connection.ts';
 import { knownSources } from './in-force.ts';
-import type { Keys } from './keys.ts';
+import { type Keys, requestKeys } from './keys.ts';
 import type { RedisParts } from './parts.ts';
 import { count, parseReply } from './reply.ts';
 import { loadScript } from './script.ts';
@@ -23,7 +23,8 @@ import { loadScript } from './script.ts';
  * it, and a failover to a replica then loses the write. With `store.durability.replicas` above 0, the store
  * waits with `WAIT` until that many replicas have acknowledged a write, and only then resolves. It does so
  * for each SUCCESS, and for each change that must not be lost: a push, a freeze, an unfreeze, a change of a
- * list or of prices, a cancelled order. A refusal doesn't wait, because losing a refusal approves nothing.
+ * list, of prices or of an approval request, a cancelled order. A refusal doesn't wait, because losing a refusal
+ * approves nothing.
  *
  * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs`
  * after the write itself. It stays on the primary. If a SUCCESS is rejected in this way, the journal gets an
@@ -159,6 +160,13 @@ function createWaits(
       const args = ['same', 'released', result.released.id] as const;
       const names = [keys.of(source).subject(subject)];
       return change(`the release of ${source} for ${subject}`, { source, keys: names, args });
+    },
+    changeApprovalRequest({ scope, id, expected }, { done }) {
+      if (!done) return undefined;
+      const args = ['at-least', 'version', String(expected + 1)] as const;
+      const names = [requestKeys(keys, scope).request(id)];
+      const source = scope === '' ? undefined : scope;
+      return change(`the change of the approval request ${id}`, { source, keys: names, args });
     },
     cancelOrder({ source, subject }, { order }) {
       if (order.state !== 'cancelled') return undefined;

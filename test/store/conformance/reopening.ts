@@ -15,6 +15,7 @@ import {
   priceChange,
   push,
   request,
+  requestChange,
   revisionOf,
   signing,
   units,
@@ -133,6 +134,9 @@ export function describeReopening(open: OpenStore): void {
       await expect(
         store.cancelOrder({ source: 'shop', subject: 'payment:1', by: 'ada' }),
       ).rejects.toMatchObject(unreachable);
+      await expect(store.openApprovalRequests('shop')).rejects.toMatchObject(unreachable);
+      await expect(store.approvalRequest('shop', 'payment:1')).rejects.toMatchObject(unreachable);
+      await expect(store.changeApprovalRequest(requestChange())).rejects.toMatchObject(unreachable);
       await expect(store.prices()).rejects.toMatchObject(unreachable);
       await expect(store.changePrices(priceChange({ BTC: '1' }))).rejects.toMatchObject(unreachable);
       await expect(store.priceHistory({ after: 0, limit: 1 })).rejects.toMatchObject(unreachable);

@@ -10,6 +10,7 @@ import {
   START_MS,
   agedClaim,
   announcement,
+  approvalClaim,
   change,
   claimsOf,
   distinctClaim,
@@ -23,6 +24,7 @@ import {
   push,
   refusalsClaim,
   request,
+  requestChange,
   revisionOf,
   rollingHour,
   signing,
@@ -49,6 +51,8 @@ import { type OpenStore, type StoreUnderTest, testsOn } from './store-under-test
  *   says the same, and what each of its claims found, all of them and in their order.
  * - A claim that is `observed` decides nothing; `in NAME` is its counter or mark; a list has to have `all` or
  *   `none` of the values, or to have had them for some time (`aged`).
+ * - `ask ID` writes the approval request of `shop`, over the version `over`, open unless it is `closed`; `changed` is
+ *   that it is at another version. `asked ID` is what it is then: `open 2`, `closed 2 by first`, or `missing`.
  * - `used`, `counted` and `marked` are what a counter or a mark holds then. Instants count from START_MS.
  */
 
@@ -224,6 +228,8 @@ function claimIn(words: Words): Claim {
       const members = Object.entries(membersOf(words.rest())).filter(([name]) => name !== without);
       return orderClaim(Object.fromEntries(members), over);
     }
+    case 'approval':
+      return approvalClaim(words.next(), Number(words.after('at')), over);
     case 'sped-up':
       return speedUpClaim(Number(words.next()), msOf(words.after('within') ?? ''), over);
     default:
@@ -261,6 +267,8 @@ function foundOf(text: string): object {
     if (at !== undefined) found[member] = instantOf(at);
   }
   const order = words.after('order');
+  const approval = words.after('approval');
+  if (approval !== undefined) found['approval'] = approval;
   const lists = { missing: words.has('missing'), present: words.has('present'), added: words.has('added') };
   if (Object.values(lists).includes(true)) found['missing'] = lists.missing;
   if (lists.present) found['present'] = words.rest();
@@ -274,6 +282,9 @@ function foundOf(text: string): object {
   words.end();
   return found;
 }
+
+/** The scope of an approval request. */
+const scopeOf = (words: Words): string => (words.has('shared') ? '' : (words.after('at') ?? 'shop'));
 
 const REFUSALS = ['NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS'] as const;
 
@@ -416,6 +427,21 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
       const asked = announcement({ source, subject, members, expiresAtMs: instantOf(until) });
       expect(await store.expectOrder(asked)).toMatchObject({ outcome: expected || 'expected' });
       if (expected === '') announced.set(subject, asked);
+    },
+    async ask(words, expected) {
+      const scope = scopeOf(words);
+      const [over = '0', kept = '1h'] = [words.after('over'), words.after('kept')];
+      const [isOpen, id] = [!words.has('closed'), words.next()];
+      const asked = requestChange({ scope, id, expected: Number(over), isOpen, keepMs: msOf(kept) });
+      expect(await store.changeApprovalRequest(asked)).toEqual({ done: expected !== 'changed' });
+    },
+    async asked(words, expected) {
+      const record = await store.approvalRequest(scopeOf(words), words.next());
+      const [state = '', by = ''] = expected.split(' by ');
+      const [open, version] = state.split(' ');
+      const usedBy = by === '' ? '' : known.get(by);
+      if (expected === 'missing') expect(record).toBeUndefined();
+      else expect(record).toMatchObject({ isOpen: open === 'open', version: Number(version), usedBy });
     },
     async cancel(words, expected) {
       const cancel = { source: 'shop', subject: `payment:${words.id()}`, by: 'bob' };

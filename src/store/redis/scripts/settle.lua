@@ -1,8 +1,8 @@
 -- Settles one question about one subject, in the numbered steps of SettleResult in src/store/store.ts.
 --
 -- KEYS 1 control, 2 subject, 3 journal, 4 lists, then those of each claim in order: its list, its counter, its
---      mark, its order, for a speed-up the subject again, a counter of values and their marks, or the refusals
---      of a key and the lock-outs of the source
+--      mark, its order, for a speed-up the subject again, a counter of values and their marks, the refusals
+--      of a key and the lock-outs of the source, or an approval request and the open ones of the source
 -- ARGV 1 clock, 2 journal retention ms, 3 subject retention ms, 4 subject, 5 terms, 6 question, 7 speed-up (1
 --      or 0), 8 revision, 9 valid from ms, 10 valid until ms, 11 approves (1 or 0), 12 refusal code, 13
 --      whether the proposal's refusal is retryable (1 or 0), 14 version of the prices (0: it does not depend
@@ -32,9 +32,9 @@ function effects.append(entry, entries, step, fields)
   return id
 end
 
-function effects.reserve(claims, step, fields)
+function effects.reserve(claims, step, fields, entry)
   for _, claim in ipairs(claims) do
-    if not claim.left_out and claim.kind.reserve then claim.kind.reserve(claim, step, fields) end
+    if not claim.left_out and claim.kind.reserve then claim.kind.reserve(claim, step, fields, entry) end
   end
   return fields
 end

@@ -11,14 +11,15 @@
 -- refuse(claim, step): on a refusal that counts for lock-outs, changes `claim.result`. That of a claim with
 --   `claim.failed` does not count.
 -- count_refusal(claim, step): after `refuse`, writes the refusal.
--- reserve(claim, step, fields): on approval, writes what the claim uses, and adds to the fields of the
---   subject.
+-- reserve(claim, step, fields, entry): on approval, writes what the claim uses, and adds to the fields of the
+--   subject. `entry` is the id of the approval's entry.
 -- plain: true if its results have only texts without blanks.
 --
 -- Here are the functions that make them. Redis runs a script from its first line each time, so only the kinds
 -- that a decision needs are made.
 local CLAIM_KINDS = {}
 
+--- @include claim_approval
 --- @include claim_lists
 --- @include claim_marks
 --- @include claim_order

@@ -7,7 +7,8 @@
 --
 -- append(entry, entries, step, fields): appends a journal entry about the subject, which has this many entries.
 --   Returns its id. `fields` returns the fields of the subject to write, given the id.
--- reserve(claims, step, fields): writes what an approval reserves, and adds to the fields of the subject.
+-- reserve(claims, step, fields, entry): writes what the approval with this entry reserves, and adds to the fields
+--   of the subject.
 -- refuse(claim, step): counts a refusal for a lock-out.
 -- clock_is_right: true if the clock counts even if it seems to have jumped.
 
@@ -204,8 +205,8 @@ end
 if earlier and (earlier[1] == 'SUCCESS' and approves or earlier[1] ~= 'SUCCESS' and still_refuses()) then
   local verdict, code, of = earlier[1], earlier[2], earlier[3]
   local entry = { type = 'repeat', verdict = verdict, code = code, of = of, claims = results_json }
-  local id = append(entry, function()
-    return verdict == 'SUCCESS' and effects.reserve(claims, step, {}) or nil
+  local id = append(entry, function(id)
+    return verdict == 'SUCCESS' and effects.reserve(claims, step, {}, id) or nil
   end)
   return { 'repeated', request_key, id, verdict, code, results_json, of }
 end
@@ -232,7 +233,7 @@ local id = append({ type = 'decision', verdict = verdict, code = code, claims = 
   if scheme ~= '' and not known_scheme then fields[5], fields[6] = 'scheme', scheme end
   if approves then
     fields[4] = cjson.encode({ verdict, code, id })
-    return effects.reserve(claims, step, fields)
+    return effects.reserve(claims, step, fields, id)
   end
   local decision = { verdict, code, id, revision, standing and standing.retryable and '1' or '0' }
   for list, version in pairs(step.versions) do

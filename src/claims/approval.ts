@@ -1,0 +1,36 @@
+import { z } from 'zod';
+import { claimMembers, resultMembers } from './kind.ts';
+
+/**
+ * The source's approval request `id` must still be at `version`, at which the service has read and verified it.
+ * An approval uses the request. After that it still holds for repeats and later stages of the same operation,
+ * at the version that it has then, until the store deletes the record of the operation or of the request (see
+ * ApprovalRequests in src/store/store.ts).
+ */
+export const approvalClaim = z.strictObject({
+  ...claimMembers,
+  type: z.literal('approval'),
+  id: z.string(),
+  version: z.number(),
+});
+export type ApprovalClaim = Readonly<z.output<typeof approvalClaim>>;
+
+/** The state of an approval request for a callback. Only `current` holds. */
+export const approvalFound = z.enum(['current', 'missing', 'used', 'changed']);
+export type ApprovalFound = z.output<typeof approvalFound>;
+
+export const approvalResult = z.strictObject({
+  ...resultMembers('approval'),
+  approval: approvalFound,
+});
+export type ApprovalResult = Readonly<z.output<typeof approvalResult>>;
+
+const SENTENCES: Readonly<Record<ApprovalFound, string>> = {
+  current: 'is as it was verified',
+  missing: 'no longer exists; request approval again',
+  used: 'was used before, for another operation or by an approval that is no longer kept; request approval again',
+  changed: 'was changed while the callback was decided; a repeat is decided by what it says now',
+};
+
+export const explainApproval = ({ id }: ApprovalClaim, { approval }: ApprovalResult): string =>
+  `the approval request ${id} ${SENTENCES[approval]}`;
