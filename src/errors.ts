@@ -24,6 +24,7 @@ export const ERRORS = {
   NOT_FOUND: { exit: 1, status: 404, meaning: 'What the call names does not exist.' },
   ORDER_CONFLICT: { exit: 1, status: 409, meaning: 'The id has another order, or a used one.' },
   RELEASE_REFUSED: { exit: 1, status: 409, meaning: 'There is no approval that can be released.' },
+  SIGNATURE_REFUSED: { exit: 1, status: 422, meaning: 'A signature of a statement does not hold.' },
   BUSY: { exit: 2, status: 429, meaning: 'Too many calls are waiting. Try again.' },
   INTERNAL: {
     exit: 2,

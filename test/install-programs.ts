@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process';
 
 /*
  * Runs before the tests (`pretest`), and with the argument `long` before the long ones: they start Redis
- * servers of their own, a browser, promtool, systemd-analyze, shells, and the runtimes of the examples in
- * docs/callbacks. Installs what is missing, where that can be done without a question, by apt-get or brew.
- * Otherwise it prints the command that does, and ends with 1. Without an optional program, its tests are
- * skipped.
+ * servers of their own, a browser, promtool, systemd-analyze, shells, ssh-keygen, and the runtimes of the
+ * examples in docs/callbacks. Installs what is missing, where that can be done without a question, by apt-get
+ * or brew. Otherwise it prints the command that does, and ends with 1. Without an optional program, its tests
+ * are skipped.
  */
 
 /** A program that the tests start. */
@@ -77,6 +77,16 @@ const PROGRAMS: readonly Program[] = [
     brew: ['fish'],
   },
   {
+    names: ['ssh'],
+    use: 'sign with SSH keys',
+    title: 'OpenSSH',
+    leastVersion: 9,
+    version: /^OpenSSH_([\d.]+)/,
+    versionArgument: '-V',
+    apt: ['--no-install-recommends', 'openssh-client'],
+    brew: ['openssh'],
+  },
+  {
     names: ['php'],
     use: 'run the example in PHP',
     title: 'PHP',
@@ -131,8 +141,10 @@ function found({
   versionArgument = '--version',
 }: Program): { readonly name: string; readonly version: string } | undefined {
   for (const name of names) {
-    const { stdout, error } = spawnSync(name, [versionArgument], { encoding: 'utf8' });
-    if (error === undefined) return { name, version: version.exec(stdout)?.[1] ?? 'of an unknown version' };
+    const { stdout, stderr, error } = spawnSync(name, [versionArgument], { encoding: 'utf8' });
+    if (error !== undefined) continue;
+    // `ssh -V` prints it as an error.
+    return { name, version: (version.exec(stdout) ?? version.exec(stderr))?.[1] ?? 'of an unknown version' };
   }
   return undefined;
 }

@@ -81,6 +81,35 @@ export const MUTANTS: readonly Mutant[] = [
     to: "answerOf(source === undefined ? 'SUCCESS' : verdict,",
     caughtBy: ['test/scenarios/impossible-1-unauthentic-callback-approved.test.ts'],
   },
+  // Who signed a statement
+  {
+    name: 'an SSH signature for another namespace holds',
+    file: 'src/signature/sshsig.ts',
+    from: 'if (!signedFor.equals(Buffer.from(namespace))) {',
+    to: 'if (signedFor.length === 0) {',
+    caughtBy: ['test/signature/sshsig.test.ts'],
+  },
+  {
+    name: 'an SSH signature may use the algorithm of another type of key',
+    file: 'src/signature/sshsig.ts',
+    from: 'if (algorithm?.key !== key.type) {',
+    to: 'if (algorithm === undefined) {',
+    caughtBy: ['test/signature/sshsig.test.ts'],
+  },
+  {
+    name: 'a security key need not be touched',
+    file: 'src/signature/sshsig.ts',
+    from: 'if ((flags & USER_PRESENT) === 0) {',
+    to: 'if (flags > 255) {',
+    caughtBy: ['test/signature/sshsig.test.ts'],
+  },
+  {
+    name: 'text after the base64 of an SSH signature is ignored',
+    file: 'src/signature/sshsig.ts',
+    from: "if (bytes.toString('base64') === text) return bytes;",
+    to: 'if (text !== undefined) return bytes;',
+    caughtBy: ['test/signature/sshsig.test.ts'],
+  },
   // Policies
   {
     name: 'the maximum itself is too much',
