@@ -54,6 +54,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'claims',
     'policy',
     'callback',
+    'signature',
     'values',
     'errors',
   ],
@@ -136,7 +137,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@scure/base': ['values'],
   '@marcbachmann/cel-js': ['policy'],
   cockatiel: ['plugins'],
-  '@simplewebauthn/server': ['console'],
+  '@simplewebauthn/server': ['console', 'signature'],
+  '@simplewebauthn/server/helpers': ['signature'],
   '@opentelemetry/api': ['packages/opentelemetry'],
   '@opentelemetry/sdk-trace': ['packages/opentelemetry'],
 };

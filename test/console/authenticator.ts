@@ -2,6 +2,8 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
 /** A device that makes passkeys and signs with them, as a browser passes its answers on. */
 export interface Authenticator {
+  /** What a site keeps of its passkey, in base64url. */
+  readonly passkey: { readonly id: string; readonly publicKey: string };
   enrol(options: EnrolmentOptions, over?: Over): object;
   signIn(options: { readonly challenge: string }, over?: Over): object;
 }
@@ -18,6 +20,7 @@ export interface Over {
   readonly type?: string;
   readonly challenge?: string;
   readonly userVerified?: boolean;
+  readonly userPresent?: boolean;
   readonly counter?: number;
   readonly userHandle?: string;
   readonly id?: string;
@@ -32,6 +35,15 @@ export function createAuthenticator(site: { readonly host: string; readonly orig
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const id = randomBytes(32);
+  const key = cbor(
+    new Map<number, unknown>([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, Buffer.from(x, 'base64url')],
+      [-3, Buffer.from(y, 'base64url')],
+    ]),
+  );
   let handle = '';
   let counter = 0;
 
@@ -46,7 +58,10 @@ export function createAuthenticator(site: { readonly host: string; readonly orig
     );
   /** Bit 0: a person was there. Bit 2: the device knew the person. Bit 6: with a new key. */
   const authenticatorData = (over: Over, attested: Uint8Array = Buffer.alloc(0)): Buffer => {
-    const flags = 1 | (over.userVerified === false ? 0 : 4) | (attested.length > 0 ? 64 : 0);
+    const flags =
+      (over.userPresent === false ? 0 : 1) |
+      (over.userVerified === false ? 0 : 4) |
+      (attested.length > 0 ? 64 : 0);
     const count = Buffer.alloc(4);
     count.writeUInt32BE(over.counter ?? ++counter);
     return Buffer.concat([sha256(over.host ?? site.host), Buffer.from([flags]), count, attested]);
@@ -60,17 +75,9 @@ export function createAuthenticator(site: { readonly host: string; readonly orig
   });
 
   return {
+    passkey: { id: base64url(id), publicKey: base64url(key) },
     enrol(options, over = {}) {
       handle = options.user.id;
-      const key = cbor(
-        new Map<number, unknown>([
-          [1, 2],
-          [3, -7],
-          [-1, 1],
-          [-2, Buffer.from(x, 'base64url')],
-          [-3, Buffer.from(y, 'base64url')],
-        ]),
-      );
       const length = Buffer.alloc(2);
       length.writeUInt16BE(id.length);
       const authData = authenticatorData(over, Buffer.concat([Buffer.alloc(16), length, id, key]));

@@ -110,6 +110,20 @@ export const MUTANTS: readonly Mutant[] = [
     to: 'if (text !== undefined) return bytes;',
     caughtBy: ['test/signature/sshsig.test.ts'],
   },
+  {
+    name: 'a signature by another passkey holds',
+    file: 'src/signature/passkey-statement.ts',
+    from: 'if (answer.id !== passkey.id) throw',
+    to: "if (answer.id === '') throw",
+    caughtBy: ['test/signature/passkey-statement.test.ts'],
+  },
+  {
+    name: 'a passkey signs for a person whom its device does not know',
+    file: 'src/signature/passkey-statement.ts',
+    from: 'requireUserVerification: true,',
+    to: 'requireUserVerification: false,',
+    caughtBy: ['test/signature/passkey-statement.test.ts'],
+  },
   // Policies
   {
     name: 'the maximum itself is too much',

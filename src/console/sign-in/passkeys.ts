@@ -1,15 +1,18 @@
 import {
-  type AuthenticationResponseJSON,
   type PublicKeyCredentialCreationOptionsJSON,
   type PublicKeyCredentialRequestOptionsJSON,
   type RegistrationResponseJSON,
   generateAuthenticationOptions,
   generateRegistrationOptions,
-  verifyAuthenticationResponse,
   verifyRegistrationResponse,
 } from '@simplewebauthn/server';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../../errors.ts';
+import {
+  PASSKEY_ALGORITHMS,
+  type PasskeySite,
+  verifyPasskeyAnswer,
+} from '../../signature/passkey-statement.ts';
 import type { Clock } from '../../values/clock.ts';
 import type { Invitation, Invitations } from './invitations.ts';
 import { type AccessStore, type Member, type Passkey, type People, digest, newMember } from './people.ts';
@@ -18,8 +21,6 @@ import type { Sessions } from './sessions.ts';
 /** How long a person may take to answer the browser's question. */
 const CHALLENGE_MS = 300_000;
 const PASSKEYS_MAX = 20;
-/** Ed25519, ECDSA on P-256, RSA with SHA-256: what all browsers have. */
-const ALGORITHMS = [-8, -7, -257];
 
 export interface Passkeys {
   signInOptions(): Promise<PublicKeyCredentialRequestOptionsJSON>;
@@ -38,11 +39,7 @@ export interface SignedIn {
   readonly token: string;
 }
 
-export interface PasskeyParts {
-  /** The host name of the console: passkeys are bound to it. */
-  readonly host: string;
-  /** Such as `https://ops.example.com`, exactly as browsers send it. */
-  readonly origin: string;
+export interface PasskeyParts extends PasskeySite {
   readonly store: AccessStore;
   readonly people: People;
   readonly sessions: Sessions;
@@ -80,7 +77,8 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
       const passkey = member?.passkeys.find(({ id }) => id === response.id);
       const challenge = await challenges.take(response, 'sign-in');
       if (member === undefined || passkey === undefined) throw refused('the passkey is not known here');
-      const counter = await verifySignIn({ host, origin }, response, challenge, passkey);
+      const answer = { response, site: { host, origin }, passkey };
+      const counter = await verifyPasskeyAnswer(answer, challenge, refused);
       await people.change(member.name, (now) => withCounter(now, passkey.id, counter));
       return { name: member.name, token: await sessions.start(member.name) };
     },
@@ -97,7 +95,7 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
         userID: Uint8Array.from(Buffer.from(handle, 'base64url')),
         timeout: CHALLENGE_MS,
         attestationType: 'none',
-        supportedAlgorithmIDs: ALGORITHMS,
+        supportedAlgorithmIDs: PASSKEY_ALGORITHMS,
         excludeCredentials: (member?.passkeys ?? []).map(({ id }) => ({ id })),
         authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
       });
@@ -191,32 +189,8 @@ function clientData({ response }: Response): { readonly challenge: string } {
   }
 }
 
-type Site = Pick<PasskeyParts, 'host' | 'origin'>;
-
-/** Resolves with the new counter. */
-async function verifySignIn(
-  { host, origin }: Site,
-  response: Response,
-  challenge: string,
-  { id, publicKey, counter }: Passkey,
-): Promise<number> {
-  const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the library checks what it reads
-    response: response as unknown as AuthenticationResponseJSON,
-    expectedChallenge: challenge,
-    expectedOrigin: origin,
-    expectedRPID: host,
-    requireUserVerification: true,
-    credential: { id, publicKey: Uint8Array.from(Buffer.from(publicKey, 'base64url')), counter },
-  }).catch((thrown: unknown) => {
-    throw refused(messageOf(thrown));
-  });
-  if (verified && authenticationInfo.userVerified) return authenticationInfo.newCounter;
-  throw refused('the signature is wrong');
-}
-
 async function verifyEnrolment(
-  { host, origin }: Site,
+  { host, origin }: PasskeySite,
   response: Response,
   challenge: string,
   createdAtMs: number,
@@ -228,7 +202,7 @@ async function verifyEnrolment(
     expectedOrigin: origin,
     expectedRPID: host,
     requireUserVerification: true,
-    supportedAlgorithmIDs: ALGORITHMS,
+    supportedAlgorithmIDs: PASSKEY_ALGORITHMS,
   }).catch((thrown: unknown) => {
     throw refused(messageOf(thrown));
   });
