@@ -22,6 +22,7 @@ function machine(programs: Readonly<Record<string, string>>): string {
     zsh: `echo 'zsh 5.9 (x86_64-debian-linux-gnu)'`,
     fish: `echo 'fish, version 3.6.0'`,
     ssh: `echo 'OpenSSH_9.2p1 Debian-2+deb12u6, OpenSSL 3.0.19 27 Jan 2026' >&2`,
+    'systemd-analyze': `echo 'systemd 252 (252.39-1~deb12u1)'`,
     php: `echo 'PHP 8.2.36 (cli) (built: Jul  3 2026 15:22:35) (NTS)'`,
     ...programs,
   };
