@@ -48,8 +48,10 @@ describe('countersign.service', () => {
     const { shutdownDelayMs, shutdownGraceMs } = settings.public;
     const stopMs = Number(valuesOf('TimeoutStopSec')[0]) * 1000;
     expect(stopMs).toBeGreaterThan(shutdownDelayMs + 2 * shutdownGraceMs);
-    const [state = ''] = valuesOf('StateDirectory');
-    expect(settings.store.url).toBe(`embedded:/var/lib/${state}/countersign.db`);
+    const folders = valuesOf('StateDirectory').flatMap((value) => value.split(' '));
+    expect(folders).toContain(/^embedded:\/var\/lib\/(.+)\/countersign\.db$/.exec(settings.store.url)?.[1]);
+    const [, reconciliation = ''] = /`\/var\/lib\/(\S+\/reconciliation)`/.exec(INSTALLATION) ?? [];
+    expect(folders).toContain(reconciliation);
     expect(valuesOf('ProtectSystem')).toEqual(['strict']);
   });
 });
