@@ -64,6 +64,12 @@ export const ERRORS = {
   KEY_UNREADABLE: { exit: 2, meaning: 'A key has a wrong form.' },
   POLICY_INVALID: { exit: 1, meaning: 'The policies, or their tests, have faults. All are listed.' },
   POLICY_CONFLICT: { exit: 1, meaning: 'Another revision is in force than the push was compared with.' },
+  REVISION_UNTRUSTED: {
+    exit: 1,
+    status: 409,
+    meaning: 'Too few people have signed the revision, or its statement is for something else.',
+  },
+  REQUEST_ENDED: { exit: 1, status: 409, meaning: 'The request was decided, or has expired.' },
   REVISION_UNKNOWN: { exit: 2, meaning: 'No revision, or more than one, has the name.' },
   LIST_INVALID: { exit: 2, meaning: 'A value or a file of a list has faults.' },
   BILL_INVALID: { exit: 2, meaning: "The platform's bill is not whole, or is of another day." },

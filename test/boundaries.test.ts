@@ -23,7 +23,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   audit: ['archive', 'release', 'journal', 'store', 'values', 'errors'],
   'packages/sandbox': ['values', 'errors'],
   openapi: ['packages/platform', 'packages/sandbox', 'http', 'policy', 'callback', 'values', 'errors'],
-  release: ['store', 'policy', 'callback', 'values', 'errors'],
+  approvals: ['signature', 'store', 'policy', 'callback', 'values', 'errors'],
+  release: ['approvals', 'signature', 'store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'observe', 'policy', 'callback', 'values', 'errors'],
   simulation: [
@@ -40,7 +41,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   replay: ['journal', 'store', 'signature', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
-  act: ['reconcile', 'orders', 'release', 'store', 'policy', 'callback', 'values', 'errors'],
+  act: ['reconcile', 'orders', 'approvals', 'release', 'store', 'policy', 'callback', 'values', 'errors'],
   reconcile: ['archive', 'journal', 'store', 'callback', 'values', 'errors'],
   console: [
     'act',
@@ -92,6 +93,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'act',
+    'approvals',
     'audit',
     'console',
     'journal',

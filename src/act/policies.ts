@@ -1,25 +1,67 @@
 import { z } from 'zod';
-import { pushRelease, rollback, shortRevision } from '../release/push.ts';
-import type { Control, Store } from '../store/store.ts';
+import { signatures } from '../approvals/signers.ts';
+import { findRollback, shortRevision } from '../release/push.ts';
+import {
+  type InForceOrRequested,
+  type PutInForceParts,
+  putInForce,
+  signRequest,
+} from '../release/put-in-force.ts';
+import type { SignerRules, Trusted } from '../release/trust.ts';
+import type { Store } from '../store/store.ts';
+import { counted, isoTime } from '../values/text.ts';
 import type { Act } from './act.ts';
 
-/** What a push and a rollback have put in force. */
-interface InForce {
+/** What a push, a rollback or a signature has put in force, or the request that still needs signatures. */
+type Changed = InForceOrRequested & {
   /** The revision that was in force before. */
   readonly before: string;
-  readonly control: Control;
-}
+};
 
 const changed = {
   role: 'operate',
-  text: inForceText,
-  json: ({ before, control: { revision, sequence } }: InForce) => ({ before, revision, sequence }),
-  followed: ({ control }: InForce) => control,
+  text: changedText,
+  json: changedJson,
+  followed: (result: Changed) => ('control' in result ? result.control : {}),
+  isDone: (result: Changed) => 'control' in result,
 } as const;
 
-function inForceText({ before, control }: InForce): string {
-  return `In force: ${shortRevision(before)} → ${shortRevision(control.revision)}.`;
+function changedText(result: Changed): string {
+  const { before, trusted } = result;
+  if ('control' in result) {
+    const signed = trusted === undefined ? '' : `, signed by ${namesOf(trusted)}`;
+    return `In force: ${shortRevision(before)} → ${shortRevision(result.control.revision)}${signed}.`;
+  }
+  const { request } = result;
+  const { signers, needed, revision } = result.trusted;
+  return (
+    `Not in force yet: ${shortRevision(revision)} is request ${request.id}, signed by ${namesOf(result.trusted)}. ` +
+    `${counted(needed - signers.length, 'further signature')} needed until ${isoTime(request.expiresAtMs)}: ` +
+    `\`countersign policy sign ${request.id} --key FILE\`.`
+  );
 }
+
+const namesOf = ({ signers }: Trusted): string =>
+  signers.length === 0 ? 'nobody' : signers.map(({ person }) => person).join(', ');
+
+function changedJson(result: Changed): {
+  readonly before: string;
+  readonly revision: string;
+  readonly sequence?: number;
+  readonly request?: string;
+  readonly signers?: readonly string[];
+  readonly needed?: number;
+} {
+  const { before, trusted } = result;
+  const signed = trusted && { signers: trusted.signers.map(({ person }) => person), needed: trusted.needed };
+  if (!('control' in result)) {
+    return { before, revision: result.trusted.revision, request: result.request.id, ...signed };
+  }
+  const { revision, sequence } = result.control;
+  return { before, revision, sequence, ...signed };
+}
+
+const signedInput = z.strictObject({ statement: z.string(), signatures }).optional();
 
 const pushInput = z.strictObject({
   /** The SHA-256 of the document. */
@@ -30,18 +72,22 @@ const pushInput = z.strictObject({
   /** The revision that it was compared with, and that must be in force; the empty text for none. */
   expected: z.string(),
   message: z.string(),
+  /** Its statement and signatures, where people must sign. */
+  signed: signedInput,
 });
 
-export const pushPolicies: Act<{ readonly store: Pick<Store, 'push'> }, typeof pushInput, InForce> = {
+export const pushPolicies: Act<PutInForceParts, typeof pushInput, Changed> = {
   ...changed,
   name: 'policy push',
   summary:
     'Run the tests of policy files, and put the files in force on every replica. If that may loosen the ' +
     'policies, it takes a reason or --yes, or asks.',
   input: pushInput,
-  async perform({ store }, { revision, document, files, expected, message }, by) {
-    const release = { revision, document };
-    return { before: expected, control: await pushRelease(store, { release, files, expected, by, message }) };
+  async perform(parts, { revision, document, ...push }, by) {
+    return {
+      before: push.expected,
+      ...(await putInForce(parts, { release: { revision, document }, ...push, by })),
+    };
   },
 };
 
@@ -49,16 +95,38 @@ const rollbackInput = z.strictObject({
   /** A revision, at least its first four digits, or `previous`. */
   revision: z.string(),
   message: z.string(),
+  signed: signedInput,
 });
 
 export const rollBackPolicies: Act<
-  { readonly store: Store },
+  PutInForceParts & { readonly store: Pick<Store, 'history'> },
   typeof rollbackInput,
-  Awaited<ReturnType<typeof rollback>>
+  Changed
 > = {
   ...changed,
   name: 'policy rollback',
   summary: 'Put an earlier revision in force again, and show what that changed.',
   input: rollbackInput,
-  perform: ({ store }, request, by) => rollback(store, { ...request, by }),
+  async perform(parts, { revision, message, signed }, by) {
+    const { release, expected } = await findRollback(parts.store, revision);
+    return { before: expected, ...(await putInForce(parts, { release, expected, by, message, signed })) };
+  },
+};
+
+const signInput = z.strictObject({
+  /** The id of a request. */
+  request: z.string(),
+  signature: signatures.unwrap().element,
+});
+
+export const signPolicies: Act<
+  PutInForceParts & { readonly signers: SignerRules },
+  typeof signInput,
+  Changed
+> = {
+  ...changed,
+  name: 'policy sign',
+  summary: 'Sign policies that wait for signatures. The last signature that is needed puts them in force.',
+  input: signInput,
+  perform: (parts, { request: id, signature }, by) => signRequest(parts, { id, signature, by }),
 };

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Kind } from '../callback/callback.ts';
 import { simulatorOf } from '../start/simulator.ts';
+import { openTrust } from '../start/trust.ts';
 import { readPem } from '../settings/secrets.ts';
 import { messageOf, usageError } from '../errors.ts';
 import { createPlugins } from '../plugins/plugins.ts';
@@ -53,7 +54,11 @@ async function run(session: Session, call: Call, kind: Kind): Promise<ExitCode> 
   const { services, modules } = settings;
   const { clock } = session;
   const store = await session.store();
-  const policies = createFollower({ store, pollMs: settings.policies.pollMs });
+  const policies = createFollower({
+    store,
+    pollMs: settings.policies.pollMs,
+    trust: openTrust(settings, { store, clock: session.clock }),
+  });
   await policies.refresh();
   const plugins = await createPlugins({
     services,

@@ -2,7 +2,7 @@ import type { Kind } from '../callback/callback.ts';
 import { messageOf } from '../errors.ts';
 import { type Json, canonicalJson, isObject, sha256Hex } from '../values/canonical.ts';
 import { type SyntaxFault, type Tree, jsonOf, positionOf, readYaml } from '../values/yaml.ts';
-import { ASSETS_FILE, type AssetTable, compileAssets } from './language/assets.ts';
+import { ASSETS_FILE, compileAssets } from './language/assets.ts';
 import {
   type EntryDocument,
   type PolicyDocument,
@@ -36,6 +36,7 @@ import type { RuleContext } from './rule-context.ts';
 import type { Check, Rule } from './rules/rule.ts';
 import { sharedCounterFaults } from './shared-counters.ts';
 import { ALWAYS, type When, bothTexts } from './language/conditions.ts';
+import { NO_PEOPLE, PEOPLE_FILE, type People, compilePeople } from './people.ts';
 import { compileWhen } from './language/when.ts';
 
 /** Policies over all files. */
@@ -60,28 +61,26 @@ export type ReadReferencedFile = (name: string) => string | undefined;
 
 /**
  * Compiles policy files (YAML) to a release, or reports all their faults. The order of the files has no
- * effect. The names of policies are unique over all files. The file `assets.yaml` is the asset table and not
- * a policy.
+ * effect. The names of policies are unique over all files. The file `assets.yaml` is the asset table, and
+ * `people.yaml` says who people are: neither has policies.
  */
 export function readPolicyFiles(
   files: readonly PolicyFile[],
   readReferencedFile: ReadReferencedFile,
 ): CompileResult {
   const faults: PolicyFault[] = [];
-  const policies: ParsedDocument[] = [];
-  const assets: ParsedDocument[] = [];
+  const documents: Record<Content, ParsedDocument[]> = { policies: [], assets: [], people: [] };
   for (const { name: file, text } of [...files].sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const { trees, faults: syntax } = readYaml(text);
     faults.push(...syntax.map((fault) => faultOfSyntax(file, fault)));
     const found = trees.flatMap((tree) => (tree.type === 'list' ? tree.items : [tree]));
-    const isAssets = file === ASSETS_FILE;
+    const [of, what] = contentOfFile(file);
     if (found.length === 0 && syntax.length === 0) {
-      const what = isAssets ? 'asset table' : 'policy';
       faults.push(faultOfFile(file, `the file holds no ${what}`, 'write one, or delete the file'));
     }
-    (isAssets ? assets : policies).push(...found.map((tree) => documentInFile(file, tree)));
+    documents[of].push(...found.map((tree) => documentInFile(file, tree)));
   }
-  if (!files.some(({ name }) => name !== ASSETS_FILE)) {
+  if (!files.some(({ name }) => holdsPolicies(name))) {
     faults.push(faultOfFile('.', 'there is no policy file', 'write a policy into a file that ends in .yaml'));
   }
   const textFile = (name: string): string => {
@@ -89,12 +88,24 @@ export function readPolicyFiles(
     if (text === undefined) throw new Error(`there is no file ${name}`);
     return text;
   };
-  return compileAll({ policies, assets }, faults, {
+  const peopleText = files.find(({ name }) => name === PEOPLE_FILE)?.text;
+  return compileAll({ ...documents, peopleText }, faults, {
     isStored: false,
     listFile: (name) => parseListFile(name, textFile(name)),
     listAsWritten: (name) => linesAsWritten(name, textFile(name)),
     textFile,
   });
+}
+
+/** Whether a YAML file beside the policies has policies, by its name. */
+export const holdsPolicies = (file: string): boolean => contentOfFile(file)[0] === 'policies';
+
+type Content = 'policies' | 'assets' | 'people';
+
+/** What a YAML file has, and what one of them is called. */
+function contentOfFile(file: string): readonly [Content, string] {
+  if (file === ASSETS_FILE) return ['assets', 'asset table'];
+  return file === PEOPLE_FILE ? ['people', 'people'] : ['policies', 'policy'];
 }
 
 /** Compiles the canonical document that the store keeps. The revision does not change. */
@@ -117,14 +128,18 @@ export function compileRelease(document: string): CompileResult {
   const throwMissing = (name: string): never => {
     throw new Error(`the release holds no file ${name}`);
   };
+  const peopleText = fileIn(files, PEOPLE_FILE);
+  const people = typeof peopleText === 'string' ? readYaml(peopleText) : undefined;
   return compileAll(
     {
       policies: (policies as readonly Json[]).map((json) =>
         documentInRelease(json, `policy ${isObject(json) ? formatInput(json['policy']) : '?'}`),
       ),
       assets: assets === undefined ? [] : [documentInRelease(assets, 'assets')],
+      people: (people?.trees ?? []).map((tree) => documentInFile(PEOPLE_FILE, tree)),
+      peopleText: typeof peopleText === 'string' ? peopleText : undefined,
     },
-    [],
+    (people?.faults ?? []).map((fault) => faultOfSyntax(PEOPLE_FILE, fault)),
     {
       isStored: true,
       listFile(name) {
@@ -139,6 +154,30 @@ export function compileRelease(document: string): CompileResult {
       },
     },
   );
+}
+
+/** Reads a text like people.yaml. All faults are reported, with their places in `file`. */
+export function readPeople(
+  text: string,
+  file: string = PEOPLE_FILE,
+):
+  | { readonly ok: true; readonly people: People }
+  | { readonly ok: false; readonly faults: readonly PolicyFault[] } {
+  const { trees, faults: syntax } = readYaml(text);
+  const faults = syntax.map((fault) => faultOfSyntax(file, fault));
+  const people = compileOnly(
+    trees.map((tree) => documentInFile(file, tree)),
+    {
+      what: 'a list of people',
+      compile: compilePeople,
+      otherwise: undefined,
+      faults,
+    },
+  );
+  if (people === undefined && faults.length === 0) {
+    faults.push(faultOfFile(file, 'the file names nobody', 'write `people:` and below it a name a line'));
+  }
+  return people === undefined || faults.length > 0 ? { ok: false, faults } : { ok: true, people };
 }
 
 /** A policy or an asset table as plain values, and a function that adds the position to a problem. */
@@ -184,13 +223,17 @@ interface ParsedDocuments {
   readonly policies: readonly ParsedDocument[];
   /** More than one asset table is a fault. */
   readonly assets: readonly ParsedDocument[];
+  /** The same. */
+  readonly people: readonly ParsedDocument[];
+  /** As it is written. It is one of the files of the release. */
+  readonly peopleText: string | undefined;
 }
 
 /** The files beside the policies. */
 type RuleFiles = Pick<RuleContext, 'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets'>;
 
 function compileAll(
-  { policies: written, assets: tables }: ParsedDocuments,
+  { policies: written, assets: tables, people: peopleFiles, peopleText }: ParsedDocuments,
   faults: PolicyFault[],
   referencedFiles: Omit<RuleFiles, 'assets'>,
 ): CompileResult {
@@ -201,8 +244,19 @@ function compileAll(
     listFile: cached(lists, referencedFiles.listFile),
     listAsWritten: referencedFiles.listAsWritten,
     textFile: cached(texts, referencedFiles.textFile),
-    assets: compileTables(tables, faults),
+    assets: compileOnly(tables, {
+      what: 'an asset table',
+      compile: compileAssets,
+      otherwise: new Map(),
+      faults,
+    }),
   };
+  const people = compileOnly(peopleFiles, {
+    what: 'a list of people',
+    compile: compilePeople,
+    otherwise: NO_PEOPLE,
+    faults,
+  });
   const warnings: PolicyFault[] = [];
   const compiled = compileEach(written.slice(0, POLICIES_MAX), files, { faults, warnings });
   faults.push(...sharedCounterFaults(compiled.map(({ policy }) => policy)));
@@ -216,6 +270,7 @@ function compileAll(
     return { ok: false, faults: faults.length > 0 ? unique(faults).sort(byPlace) : [emptyRelease] };
   }
   compiled.sort((a, b) => (a.policy.name < b.policy.name ? -1 : 1));
+  if (peopleText !== undefined) texts.set(PEOPLE_FILE, peopleText);
   const document = canonicalJson({
     format: FORMAT,
     lists: Object.fromEntries(lists),
@@ -229,6 +284,7 @@ function compileAll(
     ok: true,
     release: indexPolicies(sha256Hex(document), document, policies, {
       assets: files.assets,
+      people,
       warnings: unique(warnings).sort(byPlace),
     }),
   };
@@ -557,17 +613,32 @@ function cached<T>(values: Map<string, T>, read: (name: string) => T): (name: st
   };
 }
 
-function compileTables(tables: readonly ParsedDocument[], faults: PolicyFault[]): AssetTable {
-  const [first, second] = tables;
+/** Compiles what a release has once; `otherwise` without it. */
+function compileOnly<T>(
+  documents: readonly ParsedDocument[],
+  {
+    what,
+    compile,
+    otherwise,
+    faults,
+  }: {
+    /** Such as `an asset table`. */
+    readonly what: string;
+    readonly compile: (json: Json, problems: Problem[]) => T;
+    readonly otherwise: T;
+    readonly faults: PolicyFault[];
+  },
+): T {
+  const [first, second] = documents;
   if (second !== undefined) {
     const fix = 'join the two into one';
-    faults.push(second.faultOf({ path: [], of: 'value', message: 'there is an asset table already', fix }));
+    faults.push(second.faultOf({ path: [], of: 'value', message: `there is ${what} already`, fix }));
   }
-  if (first === undefined) return new Map();
+  if (first === undefined) return otherwise;
   const problems: Problem[] = [];
-  const assets = compileAssets(first.json, problems);
+  const compiled = compile(first.json, problems);
   faults.push(...problems.map(first.faultOf));
-  return assets;
+  return compiled;
 }
 
 /** Each fault once: several rules may use one faulty file. */

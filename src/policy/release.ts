@@ -3,6 +3,7 @@ import type { AssetTable } from './language/assets.ts';
 import type { Place, PolicyFault } from './fault.ts';
 import { SOURCE } from './language/members.ts';
 import type { MovementReader } from './movements.ts';
+import { NO_PEOPLE, type People } from './people.ts';
 import type { Check } from './rules/rule.ts';
 import type { When } from './language/conditions.ts';
 
@@ -54,6 +55,7 @@ export interface Release {
   /** By name. */
   readonly policies: readonly CompiledPolicy[];
   readonly assets: AssetTable;
+  readonly people: People;
   /** What is valid, but hardly meant, in the order of the files. Empty for a stored release. */
   readonly warnings: readonly PolicyFault[];
   /** Whether one of its rules asks a plugin. */
@@ -69,7 +71,11 @@ export function indexPolicies(
   revision: string,
   document: string,
   policies: readonly CompiledPolicy[],
-  { assets = new Map(), warnings = [] }: Partial<Pick<Release, 'assets' | 'warnings'>> = {},
+  {
+    assets = new Map(),
+    people = NO_PEOPLE,
+    warnings = [],
+  }: Partial<Pick<Release, 'assets' | 'people' | 'warnings'>> = {},
 ): Release {
   const sources = namedUnder(SOURCE, policies);
   const symbols = namedUnder(SYMBOL, policies);
@@ -81,6 +87,7 @@ export function indexPolicies(
     document,
     policies,
     assets,
+    people,
     warnings,
     asksPlugins,
     policiesFor({ kind, source, values }) {

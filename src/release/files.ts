@@ -3,7 +3,8 @@ import { readFile, readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, messageOf } from '../errors.ts';
 import { ASSETS_FILE } from '../policy/language/assets.ts';
-import type { PolicyFile } from '../policy/compile.ts';
+import { type PolicyFile, holdsPolicies } from '../policy/compile.ts';
+import { PEOPLE_FILE } from '../policy/people.ts';
 import {
   type PolicyFault,
   faultOfFile,
@@ -23,14 +24,16 @@ const REFERENCED_FILE_MAX_BYTES = 67_108_864;
 
 /**
  * Compiles the policy files of a directory (`*.yaml`, `*.yml`) and the files that they refer to. With `only`,
- * compiles only these policy files, with the asset table of the directory. Throws one POLICY_INVALID with all
+ * compiles only these policy files, with the asset table and the people of the directory. Throws one POLICY_INVALID with all
  * faults, in the message and in `data.faults`. A path that leads out of the directory is a fault. A policy
  * file in a subdirectory is a fault, since it would have no effect; `tests/` and hidden folders are ignored.
  */
 export async function readPolicyDirectory(directory: string, only?: readonly string[]): Promise<Release> {
   const faults: PolicyFault[] = [];
   const files: PolicyFile[] = [];
-  for (const name of only === undefined ? await policyFileNames(directory) : withAssets(directory, only)) {
+  for (const name of only === undefined
+    ? await policyFileNames(directory)
+    : withFilesBeside(directory, only)) {
     try {
       files.push({ name, text: await readPolicyFile(directory, name) });
     } catch (thrown) {
@@ -38,7 +41,7 @@ export async function readPolicyDirectory(directory: string, only?: readonly str
     }
   }
   // Without a readable policy file, the compiler would only say that there is none.
-  const isWorthCompiling = faults.length === 0 || files.some(({ name }) => name !== ASSETS_FILE);
+  const isWorthCompiling = faults.length === 0 || files.some(({ name }) => holdsPolicies(name));
   const compiled = isWorthCompiling
     ? compileForPush(files, (name) => readReferencedFile(directory, name))
     : { ok: false as const, faults: [] };
@@ -47,9 +50,9 @@ export async function readPolicyDirectory(directory: string, only?: readonly str
   return compiled.release;
 }
 
-function withAssets(directory: string, names: readonly string[]): readonly string[] {
-  const hasAssets = existsSync(join(directory, ASSETS_FILE));
-  return hasAssets ? [...new Set([ASSETS_FILE, ...names])] : names;
+function withFilesBeside(directory: string, names: readonly string[]): readonly string[] {
+  const beside = [ASSETS_FILE, PEOPLE_FILE].filter((name) => existsSync(join(directory, name)));
+  return [...new Set([...beside, ...names])];
 }
 
 /** One error for all faults, with a line each. */

@@ -1,5 +1,5 @@
 import { lossesIn } from '../store/freezes.ts';
-import type { Store } from '../store/store.ts';
+import { type Store, filesOf } from '../store/store.ts';
 import { readPolicyDirectory } from './files.ts';
 import { keptFiles } from './sources.ts';
 
@@ -14,6 +14,8 @@ export async function pushWhenEmpty(store: Store, directory: string, by: string)
   const { revision, document } = await readPolicyDirectory(directory);
   const files = await keptFiles(directory, document);
   const push = { revision, document, expected: '', by, message: `first start, from ${directory}` };
-  const { outcome } = await store.push(files === undefined ? push : { ...push, files });
+  const { outcome } = await store.push(
+    files === undefined ? push : { ...push, beside: { [filesOf(revision)]: files } },
+  );
   return outcome === 'in-force';
 }

@@ -3,6 +3,7 @@ import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Control, Freeze, Store } from '../store/store.ts';
 import { shortRevision, readRevision } from './push.ts';
+import type { RevisionTrust } from './trust.ts';
 
 export interface FollowParts {
   readonly store: Pick<Store, 'control' | 'document' | 'prices' | 'watch'>;
@@ -13,6 +14,8 @@ export interface FollowParts {
    * called when the follower stops being ready only because the store does not answer.
    */
   readonly onChange?: (state: FollowerState) => void;
+  /** With signers in the settings: nothing else is followed. */
+  readonly trust?: RevisionTrust | undefined;
   /** Milliseconds since any fixed instant, to measure the age of the last poll. */
   readonly clock?: () => number;
 }
@@ -59,6 +62,7 @@ export function createFollower({
   store,
   pollMs,
   onChange,
+  trust,
   clock = () => performance.now(),
 }: FollowParts): Follower {
   let release: Release | undefined;
@@ -66,6 +70,8 @@ export function createFollower({
   let control: Control | undefined;
   let trouble: string | undefined = 'the store has not been read yet';
   let readAtMs = 0;
+  /** Of the last control whose revision was found trusted. */
+  let trusted: number | undefined;
 
   const ready = (): Readiness => {
     if (trouble !== undefined) return { ok: false, because: trouble };
@@ -91,8 +97,9 @@ export function createFollower({
       if (control.revision === '') {
         release = undefined;
         trouble = 'no policies are in force; push some with `countersign policy push`';
-      } else if (control.revision !== release?.revision) {
-        release = await readRevision(store, control.revision);
+      } else if (control.revision !== release?.revision || control.sequence !== trusted) {
+        release = await followed({ store, trust }, control, release);
+        trusted = control.sequence;
       }
       // Read last, so that policies are followed even if the price table can't be read.
       if (control.prices !== prices.version) prices = await store.prices();
@@ -106,13 +113,24 @@ export function createFollower({
   };
 
   const refresh = serialized(read);
-  let stop: (() => void) | undefined;
   return {
     current: () => release,
     prices: () => prices,
     control: () => control,
     ready,
     refresh,
+    ...watching(store, pollMs, refresh),
+  };
+}
+
+/** Reads again after each notification, and at each poll. */
+function watching(
+  store: FollowParts['store'],
+  pollMs: number,
+  refresh: () => Promise<void>,
+): Pick<Follower, 'start' | 'stop'> {
+  let stop: (() => void) | undefined;
+  return {
     start: async () => {
       stop?.();
       const unwatch = store.watch(() => void refresh());
@@ -128,6 +146,17 @@ export function createFollower({
       stop = undefined;
     },
   };
+}
+
+/** The release in force, if it is trusted. `known`: the one before. */
+async function followed(
+  { store, trust }: Pick<FollowParts, 'store' | 'trust'>,
+  { revision }: Control,
+  known: Release | undefined,
+): Promise<Release> {
+  const release = known?.revision === revision ? known : await readRevision(store, revision);
+  await trust?.follow(revision);
+  return release;
 }
 
 function isSame(one: readonly Freeze[] = [], other: readonly Freeze[] = []): boolean {

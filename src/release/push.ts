@@ -1,7 +1,7 @@
 import { CountersignError, usageError } from '../errors.ts';
 import { compileRelease } from '../policy/compile.ts';
 import type { Release } from '../policy/release.ts';
-import type { Control, HistoryEntry, Store } from '../store/store.ts';
+import { type Control, type HistoryEntry, type Store, filesOf } from '../store/store.ts';
 import { invalidPolicies } from './files.ts';
 
 /** The most history entries that are searched. */
@@ -10,10 +10,18 @@ const HISTORY_MAX = 1000;
 const PREVIOUS = 'previous';
 const REVISION = /^[0-9a-f]{4,64}$/;
 
+/** What a store keeps of the signatures: see signed.ts. */
+export interface SignedRevision {
+  readonly serial: number;
+  readonly documents: Readonly<Record<string, string>>;
+}
+
 export interface PushRequest {
   readonly release: Pick<Release, 'revision' | 'document'>;
   /** The files that it was compiled from: see sources.ts. */
   readonly files?: string | undefined;
+  /** Absent without signatures. */
+  readonly signed?: SignedRevision | undefined;
   /** The revision that the release was compared with; the empty text for none. */
   readonly expected: string;
   readonly by: string;
@@ -26,11 +34,12 @@ export interface PushRequest {
  */
 export async function pushRelease(
   store: Pick<Store, 'push'>,
-  { release, files, expected, by, message }: PushRequest,
+  { release, files, signed, expected, by, message }: PushRequest,
 ): Promise<Control> {
   const { revision, document } = release;
-  const push = { revision, document, expected, by, message };
-  const { outcome, control } = await store.push(files === undefined ? push : { ...push, files });
+  const beside = { ...(files !== undefined && { [filesOf(revision)]: files }), ...signed?.documents };
+  const push = { revision, document, expected, by, message, beside };
+  const { outcome, control } = await store.push(signed ? { ...push, serial: signed.serial } : push);
   if (outcome === 'in-force') return control;
   throw conflict(control.revision, expected, revision);
 }
@@ -45,31 +54,22 @@ export function conflict(inForce: string, expected: string, revision: string): C
   );
 }
 
-export interface RollbackRequest {
-  /** A revision, at least its first four digits, or `previous` for the one that was in force before. */
-  readonly revision: string;
-  readonly by: string;
-  readonly message: string;
-}
-
 /**
- * Puts an earlier revision in force again. Throws REVISION_UNKNOWN, POLICY_INVALID if this version of the
- * program can't compile it, POLICY_CONFLICT after a concurrent push, or USAGE if it is in force already.
+ * The release that a rollback would put in force again, in place of `expected`. `wanted`: a revision, at least its
+ * first four digits, or `previous` for the one that was in force before. Throws REVISION_UNKNOWN, POLICY_INVALID if
+ * this version of the program can't compile it, or USAGE if it is in force already.
  */
-export async function rollback(
-  store: Store,
-  request: RollbackRequest,
-): Promise<{ readonly control: Control; readonly before: string; readonly release: Release }> {
+export async function findRollback(
+  store: Pick<Store, 'control' | 'history' | 'document'>,
+  wanted: string,
+): Promise<{ readonly release: Release; readonly expected: string }> {
   const { revision: expected } = await store.control();
-  const wanted = request.revision === PREVIOUS ? await previousTo(store, expected) : request.revision;
-  const release = await readRevision(store, await findRevision(store, wanted));
-  if (release.revision === expected) {
-    throw usageError(`revision ${shortRevision(expected)} is in force already; name an older one`, {
-      revision: expected,
-    });
-  }
-  const control = await pushRelease(store, { release, expected, by: request.by, message: request.message });
-  return { control, before: expected, release };
+  const named = wanted === PREVIOUS ? await previousTo(store, expected) : wanted;
+  const release = await readRevision(store, await findRevision(store, named));
+  if (release.revision !== expected) return { release, expected };
+  throw usageError(`revision ${shortRevision(expected)} is in force already; name an older one`, {
+    revision: expected,
+  });
 }
 
 /** The revision that was in force before another one. Throws REVISION_UNKNOWN. */

@@ -73,13 +73,11 @@ export async function filesOfRevision(
   revision: string,
 ): Promise<RevisionFiles> {
   const content = await contentOf(store, revision);
-  const kept = shape.safeParse(jsonOrText((await store.document(filesOf(revision))) ?? ''));
-  const written = kept.success
-    ? kept.data.map(({ name, text }) => ({ name: placeOf(name), text }))
-    : [
-        { name: 'policies.yaml', text: content.policies.map(policyText).join('---\n') },
-        ...(content.assets === undefined ? [] : [{ name: ASSETS_FILE, text: yamlText(content.assets) }]),
-      ];
+  const kept = filesInText((await store.document(filesOf(revision))) ?? '');
+  const written = kept ?? [
+    { name: 'policies.yaml', text: content.policies.map(policyText).join('---\n') },
+    ...(content.assets === undefined ? [] : [{ name: ASSETS_FILE, text: yamlText(content.assets) }]),
+  ];
   const there = new Set(written.map(({ name }) => name));
   // A candidate of the console may lack the files that the revision in force had.
   const referred = [
@@ -89,7 +87,13 @@ export async function filesOfRevision(
     })),
     ...Object.entries(content.files ?? {}).map(([name, text]) => ({ name, text })),
   ].filter(({ name }) => !there.has(name));
-  return { files: [...written, ...referred], asWritten: kept.success };
+  return { files: [...written, ...referred], asWritten: kept !== undefined };
+}
+
+/** The files that {@link keptText} wrote; undefined for any other text. */
+export function filesInText(text: string): readonly SourceFile[] | undefined {
+  const kept = shape.safeParse(jsonOrText(text));
+  return kept.data?.map(({ name, text: each }) => ({ name: placeOf(name), text: each }));
 }
 
 /** Where the file belongs: the console has the tests beside the policies. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type SettingPath, settingName, valueAt } from './faults.ts';
 import { type Settings, type SourceSettings, settingsSchema } from './schema.ts';
+import { thresholdsOf } from './signers.ts';
 import { PAYMENT_PATH } from './sources.ts';
 
 /**
@@ -103,6 +104,20 @@ const checkConsole: Check = ({ console, ops }, report) => {
   } else if (new URL(origin).hostname !== host) {
     reportOrigin(`is ${origin}, of another host than ${host}`, `write https://${host}`);
   }
+};
+
+const checkSigners: Check = ({ signers, deployment }, report) => {
+  if (signers === undefined) return;
+  if (deployment === undefined) {
+    report(['deployment'], 'is missing', 'name the deployment: signatures are for one deployment alone');
+  }
+  const { threshold, tighten } = thresholdsOf(signers);
+  if (tighten <= threshold) return;
+  report(
+    ['signers', 'tighten'],
+    `is ${tighten}, above threshold, ${threshold}`,
+    `write at most ${threshold}`,
+  );
 };
 
 /** Reports each element of a list that has the same value of a setting as an earlier one. */
@@ -357,6 +372,7 @@ const CHECKS: readonly Check[] = [
   checkStore,
   checkDurability,
   checkClock,
+  checkSigners,
   checkNames,
   checkPluginTimeouts,
   checkAnswers,

@@ -99,7 +99,14 @@ function placeOf(path: SettingPath, document: SettingsDocument, overrides: reado
 }
 
 /** Settings whose text is the path of a file or folder, in any section. */
-const PATH_NAMES: ReadonlySet<string> = new Set(['file', 'directory', 'certificate', 'clientCa', 'ca']);
+const PATH_NAMES: ReadonlySet<string> = new Set([
+  'file',
+  'directory',
+  'certificate',
+  'clientCa',
+  'ca',
+  'state',
+]);
 const EMBEDDED = 'embedded:';
 
 /**

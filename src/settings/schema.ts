@@ -12,11 +12,13 @@ import {
   TWO_SECRETS,
   secretReference,
   section,
+  text,
   wholeNumberOr,
 } from './fields.ts';
 import { platform } from './platform.ts';
 import { modules, services } from './plugins.ts';
 import { reconcile } from './reconcile.ts';
+import { signers } from './signers.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
 import { tracing } from './tracing.ts';
@@ -179,6 +181,17 @@ export const settingsSchema = section({
   })
     .prefault({})
     .describe('Where policies come from.'),
+  deployment: text(
+    /^[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?$/,
+    'write a name of lower-case letters, digits, points and hyphens, such as acme-prod',
+  )
+    .optional()
+    .describe(
+      'Name of this deployment. What people sign names it, so that a signature for staging is none for production.',
+    ),
+  signers: signers
+    .optional()
+    .describe('Who must sign policies. Without it, whoever may push decides alone. See docs/signatures.md.'),
   log: section({
     level: oneOf(['error', 'warn', 'info'])
       .default('info')

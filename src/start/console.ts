@@ -30,6 +30,7 @@ import { openPlugins } from './plugins.ts';
 import { simulatorOf } from './simulator.ts';
 import { orderSources } from './sources.ts';
 import { groupsOf, openStore } from './store.ts';
+import { openTrust } from './trust.ts';
 
 /** Who may enter, as the settings say. */
 type Entrance = Pick<ConsoleParts, 'identify' | 'passkeys' | 'hasProxy'>;
@@ -119,7 +120,11 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
   const groups = groupsOf(settings);
   const store = await openStore(settings.store, secrets.read, clock, { groups });
   opened.defer(() => store.close());
-  const follower = createFollower({ store, pollMs: settings.policies.pollMs });
+  const follower = createFollower({
+    store,
+    pollMs: settings.policies.pollMs,
+    trust: openTrust(settings, { store, clock }),
+  });
   opened.defer(() => follower.stop());
   const checks = createCandidateProcesses(parts);
   opened.defer(() => checks.stop());
@@ -136,7 +141,8 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
       policies: follower,
       sources: orderSources(settings),
       checks,
-      mayPush: settings.console?.push ?? false,
+      // With signers, people sign at the command line.
+      mayPush: (settings.console?.push ?? false) && settings.signers === undefined,
       runsDirectory: settings.reconcile.directory,
       onPricesChanged: pricesLogged(log),
       clock,

@@ -22,6 +22,7 @@ import {
 } from './background.ts';
 import { type UnreadableKey, keysState, showStoreExpiries } from './files.ts';
 import { policyWarnings } from './policies.ts';
+import { openTrust } from './trust.ts';
 
 /**
  * Everything that runs besides the callbacks: preparing the store, following the policies, heartbeats, health
@@ -152,9 +153,11 @@ function createLoggedLoad(log: Log, metrics: Metrics): LoadMonitor {
   });
 }
 
-async function prepareStore({ sources, policies }: Settings, store: Store): Promise<void> {
+async function prepareStore({ sources, policies, signers }: Settings, store: Store): Promise<void> {
   await store.register(sources.map(({ name }) => name));
-  if (policies.push === 'when-empty') await pushWhenEmpty(store, policies.directory, 'countersign serve');
+  // With signers, somebody signs the first policies.
+  if (policies.push === 'when-empty' && signers === undefined)
+    await pushWhenEmpty(store, policies.directory, 'countersign serve');
 }
 
 /** Reads these metrics from the store each time that they are scraped. */
@@ -175,12 +178,13 @@ function readMetrics(settings: Settings, store: Store, metrics: Metrics): void {
   });
 }
 
-function followPolicies({ settings, log }: RuntimeParts, store: Store, metrics: Metrics): Follower {
+function followPolicies({ settings, clock, log }: RuntimeParts, store: Store, metrics: Metrics): Follower {
   let before: Control | undefined;
   let followed = '';
   return createFollower({
     store,
     pollMs: settings.policies.pollMs,
+    trust: openTrust(settings, { store, clock, isService: true }),
     onChange: ({ release, control, ready }) => {
       metrics.setInForce(release?.revision ?? '');
       metrics.setFrozen(control?.frozen ?? []);

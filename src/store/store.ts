@@ -319,10 +319,13 @@ export interface Push {
   /** The release in its canonical JSON, whose SHA-256 is the revision. */
   readonly document: string;
   /**
-   * The files that it was compiled from, with comments and tests, as `document` returns them under {@link
-   * filesOf}.
+   * Further documents, by the names under which `document` returns them: the files that it was compiled from, with
+   * comments and tests ({@link filesOf}), and who signed it (see src/release/signed.ts). They replace those of the
+   * same names.
    */
-  readonly files?: string;
+  readonly beside?: Readonly<Record<string, string>>;
+  /** The serial of the statement that was signed; absent without signatures. */
+  readonly serial?: number;
   /** The revision that the push was compared with. The push fails if another one is in force by then. */
   readonly expected: string;
   readonly by: string;
@@ -340,6 +343,8 @@ export interface HistoryEntry {
   readonly by: string;
   readonly message: string;
   readonly atMs: number;
+  /** The serial of the statement that was signed; 0 without signatures. */
+  readonly serial: number;
 }
 
 /**
@@ -352,7 +357,7 @@ export interface Releases {
   control(): Promise<Control>;
   /** Once it resolves, no source settles under another revision any more. */
   push(push: Push): Promise<{ readonly outcome: 'in-force' | 'conflict'; readonly control: Control }>;
-  /** The document of a revision that was ever pushed, or its files: see {@link filesOf}. */
+  /** The document of a revision that was ever pushed, or one beside it: see {@link Push}. */
   document(revision: string): Promise<string | undefined>;
   /** Newest first. */
   history(limit: number): Promise<readonly HistoryEntry[]>;

@@ -132,6 +132,7 @@ describe.each(['embedded', 'redis'] as const)('the policies on %s', (kind) => {
     };
     const { pages } = policiesPages({
       store: console.store,
+      clock: Date.now,
       mayPush: false,
       checks: {
         check: nothing,

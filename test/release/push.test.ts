@@ -1,7 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CountersignError } from '../../src/errors.ts';
-import { findRevision, pushRelease, readRevision, releaseHistory, rollback } from '../../src/release/push.ts';
+import {
+  findRevision,
+  pushRelease,
+  readRevision,
+  releaseHistory,
+  findRollback,
+} from '../../src/release/push.ts';
 import { pushWhenEmpty } from '../../src/release/first-push.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -78,10 +84,16 @@ describe('pushing a release', () => {
   });
 });
 
+const rollback = async (
+  store: Store,
+  { revision, ...change }: { revision: string; by: string; message: string },
+): ReturnType<typeof pushRelease> =>
+  pushRelease(store, { ...(await findRollback(store, revision)), ...change });
+
 describe('rolling back', () => {
   it('pushes an old revision, named by the beginning of its hash', async () => {
     const store = await openWith(one, two);
-    const { control } = await rollback(store, {
+    const control = await rollback(store, {
       revision: one.revision.slice(0, 8).toUpperCase(),
       by: 'ben',
       message: 'back',
@@ -111,7 +123,7 @@ describe('rolling back', () => {
   });
 
   it('says how far it searched, if a thousand pushes have no such beginning', async () => {
-    const entry = { sequence: 1, revision: 'a'.repeat(64), by: '', message: '', atMs: 0 };
+    const entry = { sequence: 1, revision: 'a'.repeat(64), by: '', message: '', atMs: 0, serial: 0 };
     const searched = (pushes: number) =>
       fault(
         findRevision(
@@ -129,7 +141,14 @@ describe('rolling back', () => {
   });
 
   it('is refused if the beginning fits two', async () => {
-    const document = (revision: string) => ({ sequence: 1, revision, by: '', message: '', atMs: 0 });
+    const document = (revision: string) => ({
+      sequence: 1,
+      revision,
+      by: '',
+      message: '',
+      atMs: 0,
+      serial: 0,
+    });
     const history = [document('abcd1'.padEnd(64, '0')), document('abcd2'.padEnd(64, '0'))];
     const store = { history: () => Promise.resolve(history), document: () => Promise.resolve(undefined) };
     const found = await fault(findRevision(store, 'abcd'));

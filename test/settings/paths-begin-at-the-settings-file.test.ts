@@ -27,6 +27,8 @@ platform: { url: https://openapi.example }
 reconcile: { directory: u }
 services: [{ name: s, url: https://risk.example/ask, secret: { file: j.secret }, ca: k.pem }]
 modules: [{ name: m, file: l.mjs, sha256: '${'0'.repeat(64)}' }]
+deployment: acme-test
+signers: { file: u.yaml, state: v.json }
 sources:
   - name: shop
     callback: payment

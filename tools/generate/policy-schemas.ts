@@ -5,6 +5,7 @@ import { transferAliases, transferValues } from '../../src/callback/transfer.ts'
 import { web3Aliases, web3Values } from '../../src/callback/web3.ts';
 import { CHAINS, needsPrefix } from '../../src/values/address.ts';
 import { ASSETS_MAX, assetShape } from '../../src/policy/language/assets.ts';
+import { personShape } from '../../src/policy/people.ts';
 import { amountShape, listFileShape, valueShape } from '../../src/policy/language/when.ts';
 import {
   GROUPS,
@@ -167,6 +168,29 @@ export function assetsJsonSchema(): Schema {
           then: { required: ['prefix'] },
           else: { properties: { prefix: false } },
         },
+      },
+    },
+  };
+}
+
+/** The JSON Schema of people.yaml, for editors. */
+export function peopleJsonSchema(): Schema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'Countersign people',
+    type: 'object',
+    required: ['people'],
+    additionalProperties: false,
+    properties: {
+      people: {
+        description: 'By name: roles and keys.',
+        type: 'object',
+        additionalProperties: schemaOf(personShape),
+      },
+      groups: {
+        description: 'By name: the people whose approvals count.',
+        type: 'object',
+        additionalProperties: { type: 'array', minItems: 1, items: { type: 'string' } },
       },
     },
   };

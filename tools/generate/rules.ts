@@ -1,7 +1,7 @@
 import { policyShape } from '../../src/policy/language/document.ts';
 import { describedMembers, rules } from '../../src/policy/rules/registry.ts';
 import type { Rule } from '../../src/policy/rules/rule.ts';
-import { assetsJsonSchema, policyJsonSchema, testsJsonSchema } from './policy-schemas.ts';
+import { assetsJsonSchema, peopleJsonSchema, policyJsonSchema, testsJsonSchema } from './policy-schemas.ts';
 import { type GeneratedFile, type ReadFile, pageWith } from './marks.ts';
 
 /**
@@ -13,6 +13,7 @@ export function generatedPolicyFiles(read: ReadFile): readonly GeneratedFile[] {
     ['config/schemas/policies.schema.json', `${JSON.stringify(policyJsonSchema(), null, 2)}\n`],
     ['config/schemas/tests.schema.json', `${JSON.stringify(testsJsonSchema(), null, 2)}\n`],
     ['config/schemas/assets.schema.json', `${JSON.stringify(assetsJsonSchema(), null, 2)}\n`],
+    ['config/schemas/people.schema.json', `${JSON.stringify(peopleJsonSchema(), null, 2)}\n`],
     pageWith(tableOfRules(), 'docs/rules.md', read),
     ...rules.map((rule) => pageWith(parametersOf(rule), `docs/rules/${rule.name}.md`, read)),
   ];

@@ -8,7 +8,9 @@ import { lastPush, readRevision, shortRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Control, Store } from '../../store/store.ts';
-import { isoTime } from '../print.ts';
+import { trustedRevision } from '../../release/trust.ts';
+import { signerRules } from '../../start/trust.ts';
+import { counted, isoTime } from '../print.ts';
 import { type Examined, type Found, attempt, fault, guarded, ok, warning } from './finding.ts';
 
 /**
@@ -38,10 +40,22 @@ async function checkInForce(
   const because = `revision ${shortRevision(release.revision)} is in force, ${sizeText(release)}, ${pushedText(push)}`;
   return [
     ...(await filesFinding(settings, store, { files, inForce: release.revision, because })),
+    ...(await signersFinding(settings, store, release.revision)),
     ...frozenFindings(control),
     ...(await lacksOf(settings, store, release)).map((lack) => warning(lack)),
     ...(await unmatchedInStore(settings, store, release)).map((each) => fault(unmatchedText(each))),
   ];
+}
+
+/** Who has signed what is in force, if the settings have signers. */
+async function signersFinding(settings: Settings, store: Store, revision: string): Promise<readonly Found[]> {
+  const rules = signerRules(settings);
+  if (rules === undefined) return [];
+  const trusted = await attempt(() => trustedRevision({ store, rules }, revision));
+  if (!trusted.ok) return [trusted.fault];
+  const { serial, signers, needed } = trusted.value;
+  const names = signers.map(({ person }) => person).join(', ');
+  return [ok(`${names} signed it, as serial ${serial}; ${counted(needed, 'signature')} needed`)];
 }
 
 /** What is in force, and whether the policy files differ from it. */
@@ -63,8 +77,8 @@ async function filesFinding(
   return [ok(because), warning(`${staleText(stale)}, so a push of them would undo the push in force`, cure)];
 }
 
-function nothingInForce({ policies }: Settings): Found {
-  return policies.push === 'when-empty'
+function nothingInForce({ policies, signers }: Settings): Found {
+  return policies.push === 'when-empty' && signers === undefined
     ? ok(`nothing is in force; the service puts the files of ${policies.directory} in force when it starts`)
     : fault(
         'nothing is in force, so every callback is refused',

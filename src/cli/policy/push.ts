@@ -7,7 +7,7 @@ import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.t
 import { readPolicyDirectory } from '../../release/files.ts';
 import { type UnmatchedValues, unmatchedText } from '../../release/lists.ts';
 import { type Origin, noteOrigin, originOf, staleConflict, staleFiles } from '../../release/origin.ts';
-import { conflict, shortRevision } from '../../release/push.ts';
+import { conflict, findRollback, shortRevision } from '../../release/push.ts';
 import { keptFiles } from '../../release/sources.ts';
 import { type TestReport, runTests } from '../../simulation/run-tests.ts';
 import { readTests } from '../../simulation/test-files.ts';
@@ -22,6 +22,7 @@ import { servicesThatApplied } from '../services.ts';
 import type { Session } from '../session.ts';
 import { sourceNames } from '../sources.ts';
 import { reportJson } from './check.ts';
+import { keyOption, policyParts, signedByCaller } from './signing.ts';
 
 const SKIPPED = ' (tests skipped)';
 const NO_REASON = 'no reason given';
@@ -35,8 +36,10 @@ export const policyPush: CommandRow = {
     'policy push config/policies --message "as reviewed" --expect 3f9a1c04d2b7\n' +
     'policy push --dry-run',
   define: (command) =>
-    byOption(
-      command.argument('[directory]', 'the policy files (default: policies.directory of the settings)'),
+    keyOption(
+      byOption(
+        command.argument('[directory]', 'the policy files (default: policies.directory of the settings)'),
+      ),
     )
       .option(
         '--message <text>',
@@ -101,20 +104,19 @@ export const policyPush: CommandRow = {
       files: await keptFiles(directory, release.document),
       expected,
       message: `${message ?? NO_REASON}${skipped ? SKIPPED : ''}`,
+      signed: await signedByCaller(session, call, { release, expected, shown }),
     };
-    const { control } = await perform(pushPolicies, { store }, given, session);
+    const result = await perform(pushPolicies, await policyParts(session), given, session);
+    const json = { pushed: 'control' in result, ...facts, ...pushPolicies.json(result), diff, warnings };
     await noteOrigin(origin, release.revision);
-    session.print(
-      `${shown}\nIn force: ${shortRevision(before)} → ${shortRevision(release.revision)}, ${sizeText(release)}.`,
-      {
-        pushed: true,
-        ...facts,
-        sequence: control.sequence,
-        diff,
-        warnings,
-        services: await servicesThatApplied(session, control),
-      },
-    );
+    if (!('control' in result)) {
+      session.print(`${shown}\n${pushPolicies.text(result)}`, json);
+      return 1;
+    }
+    session.print(`${shown}\n${pushPolicies.text(result).slice(0, -1)}, ${sizeText(release)}.`, {
+      ...json,
+      services: await servicesThatApplied(session, result.control),
+    });
     reportFreezes(session, frozen);
     return 0;
   },
@@ -217,26 +219,35 @@ export const policyRollback: CommandRow = {
     'policy rollback 3f9a1c04d2b7 --message "as before the trial"',
   define: (command) =>
     messageOption(
-      byOption(
-        command.argument('<revision>', 'the revision, a beginning that only one revision has, or `previous`'),
+      keyOption(
+        byOption(
+          command.argument(
+            '<revision>',
+            'the revision, a beginning that only one revision has, or `previous`',
+          ),
+        ),
       ),
     ),
   async run(session, call) {
     const message = requiredMessage(call);
     const [revision = ''] = call.arguments;
-    const store = await session.store();
-    const result = await perform(rollBackPolicies, { store }, { revision, message }, session);
-    const { control, before, release } = result;
+    const parts = await policyParts(session);
+    const { store } = parts;
+    const { release, expected: before } = await findRollback(store, revision);
+    const diff = await diffFrom(store, { before, release, sources: sourceNames(session) });
+    const shown = diffOrReason(diff);
+    const signed = await signedByCaller(session, call, { release, expected: before, shown });
+    const given = { revision: release.revision, message, signed };
+    const result = await perform(rollBackPolicies, parts, given, session);
     for (const list of await unmatchedInStore(session.settings(), store, release)) {
       session.report(`Warning: ${unmatchedText(list)}.`);
     }
-    const sources = sourceNames(session);
-    const diff = await diffFrom(store, { before, release, sources });
-    session.print(`${diffOrReason(diff)}\n${rollBackPolicies.text(result)}`, {
+    const services = 'control' in result && { services: await servicesThatApplied(session, result.control) };
+    session.print(`${shown}\n${rollBackPolicies.text(result)}`, {
       ...rollBackPolicies.json(result),
       diff,
-      services: await servicesThatApplied(session, control),
+      ...services,
     });
-    return 0;
+    return 'control' in result ? 0 : 1;
   },
 };

@@ -10,6 +10,8 @@ import { readPolicyDirectory } from '../../release/files.ts';
 import { noteOrigin, originOf, pushedText } from '../../release/origin.ts';
 import { findRevision, lastPush, releaseHistory, shortRevision } from '../../release/push.ts';
 import { type SourceFile, assertInside, filesOfRevision } from '../../release/sources.ts';
+import { signersText } from '../../release/trust.ts';
+import { signerRules } from '../../start/trust.ts';
 import { freezeText } from '../../store/freezes.ts';
 import type { Store } from '../../store/store.ts';
 import type { Call, CommandRow } from '../command.ts';
@@ -66,20 +68,25 @@ const SHOWN = 20;
 
 export const policyHistory: CommandRow = {
   path: 'policy history',
-  summary: 'List the revisions that were put in force, by whom and why, newest first.',
+  summary: 'List the revisions that were put in force, by whom, why and with whose signatures, newest first.',
   example: 'policy history\npolicy history --limit 100',
   define: (command) => command.option('--limit <number>', `at most this many (default: ${SHOWN})`),
   async run(session, call) {
     const limit = call.count('limit', { least: 1, most: 1000 }) ?? SHOWN;
-    const history = await releaseHistory(await session.store(), limit);
-    const rows = history.map(({ inForce, sequence, revision, atMs, by, message }) => [
-      inForce ? '*' : ' ',
-      String(sequence),
-      shortRevision(revision),
-      isoTime(atMs),
-      printable(by),
-      printable(message),
-    ]);
+    const store = await session.store();
+    const history = await releaseHistory(store, limit);
+    const rules = signerRules(session.settings());
+    const rows = await Promise.all(
+      history.map(async ({ inForce, sequence, revision, atMs, by, message, serial }) => [
+        inForce ? '*' : ' ',
+        String(sequence),
+        shortRevision(revision),
+        isoTime(atMs),
+        printable(by),
+        printable(message),
+        ...(rules === undefined ? [] : [await signersText({ store, rules }, serial)]),
+      ]),
+    );
     session.print(
       table(rows, 'No policies were pushed yet. Begin with `countersign policy push`.'),
       history.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })),
@@ -191,7 +198,8 @@ export const policyCheckout: CommandRow = {
   },
 };
 
-async function writeFiles(directory: string, files: readonly SourceFile[]): Promise<void> {
+/** Throws STORE_CORRUPT for a name that leads out of the directory. */
+export async function writeFiles(directory: string, files: readonly SourceFile[]): Promise<void> {
   assertInside(directory, files);
   for (const { name, text } of files) {
     const path = join(directory, name);

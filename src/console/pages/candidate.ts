@@ -2,9 +2,9 @@ import { perform } from '../../act/act.ts';
 import { pushPolicies } from '../../act/policies.ts';
 import { CountersignError, usageError } from '../../errors.ts';
 import { shortRevision } from '../../release/push.ts';
+import type { PutInForceParts } from '../../release/put-in-force.ts';
 import { filesOfRevision, keptText } from '../../release/sources.ts';
 import { freezeText } from '../../store/freezes.ts';
-import type { Store } from '../../store/store.ts';
 import { sha256Hex } from '../../values/canonical.ts';
 import { counted } from '../../values/text.ts';
 import {
@@ -28,8 +28,7 @@ import {
   mayUse,
 } from '../page.ts';
 
-export interface CandidateParts {
-  readonly store: Pick<Store, 'control' | 'document' | 'push'>;
+export interface CandidateParts extends PutInForceParts {
   readonly checks: CandidateChecks;
   /** Whether policies may be pushed here. */
   readonly mayPush: boolean;

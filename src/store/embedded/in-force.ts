@@ -9,7 +9,6 @@ import {
   type Push,
   type Releases,
   type Unfreeze,
-  filesOf,
 } from '../store.ts';
 import type { JournalTable } from './journal.ts';
 import { type Row, integer, text } from './rows.ts';
@@ -58,10 +57,10 @@ export function createReleases(
     'UPDATE control SET sequence = sequence + 1, revision = ?, at_ms = ? RETURNING sequence',
   );
   const saveDocument = connection.prepare('INSERT INTO release VALUES (?, ?) ON CONFLICT DO NOTHING');
-  const saveFiles = connection.prepare(
+  const saveBeside = connection.prepare(
     'INSERT INTO release VALUES (?, ?) ON CONFLICT (revision) DO UPDATE SET document = excluded.document',
   );
-  const addHistory = connection.prepare('INSERT INTO history VALUES (?, ?, ?, ?, ?)');
+  const addHistory = connection.prepare('INSERT INTO history VALUES (?, ?, ?, ?, ?, ?)');
   const findDocument = connection.prepare('SELECT document FROM release WHERE revision = ?');
   const newest = connection.prepare('SELECT * FROM history ORDER BY sequence DESC LIMIT ?');
   const rows = createFreezeRows(connection);
@@ -69,13 +68,13 @@ export function createReleases(
   return {
     ...createFreezing(rows, journal, sources),
     control: rows.control,
-    push({ revision, document, files, expected, by, message }, nowMs) {
+    push({ revision, document, beside = {}, serial = 0, expected, by, message }, nowMs) {
       const before = rows.control();
       if (before.revision !== expected) return { outcome: 'conflict', control: before };
       saveDocument.run(revision, document);
-      if (files !== undefined) saveFiles.run(filesOf(revision), files);
+      for (const [name, each] of Object.entries(beside)) saveBeside.run(name, each);
       const sequence = integer(putInForce.get(revision, nowMs) ?? {}, 'sequence');
-      addHistory.run(sequence, revision, by, message, nowMs);
+      addHistory.run(sequence, revision, by, message, nowMs, serial);
       return { outcome: 'in-force', control: rows.control() };
     },
     document(revision) {
@@ -89,6 +88,7 @@ export function createReleases(
         by: text(row, 'by'),
         message: text(row, 'message'),
         atMs: integer(row, 'at_ms'),
+        serial: integer(row, 'serial'),
       })),
     inForce() {
       const row = find.get() ?? {};

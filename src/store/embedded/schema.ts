@@ -25,7 +25,8 @@ export const SCHEMA = `
     revision TEXT NOT NULL,
     by TEXT NOT NULL,
     message TEXT NOT NULL,
-    at_ms INTEGER NOT NULL
+    at_ms INTEGER NOT NULL,
+    serial INTEGER NOT NULL
   ) STRICT;
 
   CREATE TABLE subject (

@@ -45,7 +45,8 @@ export function createReleases(parts: RedisParts, losses: LossDetection): Releas
           push.document,
           push.by,
           push.message,
-          push.files ?? '',
+          push.serial ?? 0,
+          ...Object.entries(push.beside ?? {}).flat(),
         ],
       );
       const pushed = z.tuple([z.enum(['in-force', 'conflict']), ...inForce.def.items]);
@@ -60,8 +61,8 @@ export function createReleases(parts: RedisParts, losses: LossDetection): Releas
       if (limit < 1) return [];
       const reply = await connection.call('lrange', [keys.history, 0, limit - 1]);
       return parseReply(texts, 'the history', reply).map((row) => {
-        const [sequence, revision, by, message, atMs] = parseJson(historyRow, 'the history', row);
-        return { sequence, revision, by, message, atMs };
+        const [sequence, revision, by, message, atMs, serial] = parseJson(historyRow, 'the history', row);
+        return { sequence, revision, by, message, atMs, serial };
       });
     },
     async freeze({ reason, by }) {
@@ -76,7 +77,7 @@ export function createReleases(parts: RedisParts, losses: LossDetection): Releas
   };
 }
 
-const historyRow = z.tuple([digits, text, text, text, digits]);
+const historyRow = z.tuple([digits, text, text, text, digits, digits]);
 
 /** How often a change is copied again because another change came in between. */
 const ATTEMPTS = 50;

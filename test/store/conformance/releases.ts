@@ -59,16 +59,29 @@ export function describeReleases(open: OpenStore): void {
       expect(new Set(sequences).size).toBe(3);
     });
 
-    it('keeps the files of its latest push that had some', async ({ store, another }) => {
+    it('keeps the serial of each push in the history', async ({ store, another }) => {
+      await store.push(push('second', REVISION, { serial: 41 }));
+      await store.push(push('first', revisionOf('second'), { serial: 123_456_789_012_345 }));
+      const history = await (await another()).history(3);
+      expect(history.map(({ serial }) => serial)).toEqual([123_456_789_012_345, 41, 0]);
+    });
+
+    it('keeps further documents beside a revision, those of its latest push that had some', async ({
+      store,
+      another,
+    }) => {
       const other = await another();
       expect(await store.document(filesOf(REVISION))).toBeUndefined();
-      await store.push(push('second', REVISION, { files: '[1]' }));
+      await store.push(push('second', REVISION, { beside: { [filesOf(revisionOf('second'))]: '[1]' } }));
       await store.push(push('first', revisionOf('second')));
       expect(await other.document(filesOf(revisionOf('second')))).toBe('[1]');
-      await store.push(push('second', REVISION, { files: '[2]' }));
+      await store.push(
+        push('second', REVISION, { beside: { [filesOf(revisionOf('second'))]: '[2]', other: 'text' } }),
+      );
       expect(await other.document(filesOf(revisionOf('second')))).toBe('[2]');
+      expect(await other.document('other')).toBe('text');
       expect(await other.document(revisionOf('second'))).toBe(push('second', '').document);
-      await store.push(push('first', 'no', { files: '[3]' }));
+      await store.push(push('first', 'no', { beside: { [filesOf(REVISION)]: '[3]' }, serial: 9 }));
       expect(await other.document(filesOf(REVISION))).toBeUndefined();
     });
 

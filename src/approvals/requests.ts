@@ -1,0 +1,158 @@
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+import { CountersignError } from '../errors.ts';
+import type { ApprovalRequestRecord, ApprovalRequests } from '../store/store.ts';
+import type { Clock } from '../values/clock.ts';
+import { jsonOrText } from '../values/text.ts';
+import { type Signature, signatures } from './signers.ts';
+
+/*
+ * What waits for people: one queue and one shape, whatever it is about.
+ */
+
+/** What a request is about. `revision`: policies that are to be put in force. */
+const REQUEST_KINDS = ['revision'] as const;
+
+const requestShape = z.strictObject({
+  kind: z.enum(REQUEST_KINDS),
+  /** `done`: it has taken effect. `superseded`: something else took effect first, so that it no longer can. */
+  state: z.enum(['pending', 'done', 'rejected', 'superseded']),
+  /** What people sign. */
+  statement: z.string(),
+  signatures,
+  /** Who made it, and why. */
+  by: z.string(),
+  message: z.string(),
+  createdAtMs: z.number(),
+  /** It can't be signed any more from then on. */
+  expiresAtMs: z.number(),
+  /** JSON: what the kind needs beside the statement. */
+  content: z.string(),
+  /** Who ended it, and why. Empty before. */
+  endedBy: z.string(),
+  reason: z.string(),
+});
+
+export interface ApprovalRequest extends Readonly<z.output<typeof requestShape>> {
+  /** `r` and six characters. */
+  readonly id: string;
+}
+
+/** Those that hold for all sources. */
+const SCOPE = '';
+const ATTEMPTS_MAX = 10;
+/** How long an ended request can be shown. */
+const KEEP_MS = 90 * 86_400_000;
+const ID = /^r[2-9a-hj-np-z]{6}$/;
+/** Without those that look like another one. */
+const CHARACTERS = '23456789abcdefghjkmnpqrstuvwxyz';
+
+export type NewRequest = Pick<
+  ApprovalRequest,
+  'kind' | 'statement' | 'by' | 'message' | 'expiresAtMs' | 'content'
+> & {
+  readonly signatures: readonly Signature[];
+};
+
+/** The requests of a store that hold for all sources. */
+export interface Requests {
+  create(request: NewRequest): Promise<ApprovalRequest>;
+  /** Throws NOT_FOUND. */
+  find(id: string): Promise<ApprovalRequest>;
+  /** Those that wait for people, oldest first. */
+  pending(): Promise<readonly ApprovalRequest[]>;
+  /**
+   * Changes a request that is pending, in one atomic step: `change` may be called again if somebody else came before.
+   * Throws NOT_FOUND, or REQUEST_ENDED if it is not pending or has expired.
+   */
+  change(
+    id: string,
+    change: (request: ApprovalRequest) => Partial<ApprovalRequest> | Promise<Partial<ApprovalRequest>>,
+  ): Promise<ApprovalRequest>;
+}
+
+export function createRequests(store: ApprovalRequests, clock: Clock): Requests {
+  const write = async ({ id, ...request }: ApprovalRequest, expected: number): Promise<boolean> => {
+    const keepMs = Math.max(request.expiresAtMs - clock(), 0) + KEEP_MS;
+    const isOpen = request.state === 'pending';
+    const value = JSON.stringify(request);
+    return (await store.changeApprovalRequest({ scope: SCOPE, id, expected, value, isOpen, keepMs })).done;
+  };
+  const read = async (id: string): Promise<readonly [ApprovalRequest, number]> => {
+    const record = ID.test(id) ? await store.approvalRequest(SCOPE, id) : undefined;
+    if (record !== undefined) return [requestIn(id, record), record.version];
+    throw new CountersignError(
+      'NOT_FOUND',
+      `there is no request ${id}; \`countersign approvals list\` shows all`,
+      { id },
+    );
+  };
+  return {
+    async create(request) {
+      for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+        const id = newId();
+        const created: ApprovalRequest = {
+          ...request,
+          id,
+          state: 'pending',
+          createdAtMs: clock(),
+          endedBy: '',
+          reason: '',
+        };
+        if (await write(created, 0)) return created;
+      }
+      throw busy();
+    },
+    find: async (id) => (await read(id))[0],
+    async pending() {
+      const found = await store.openApprovalRequests(SCOPE);
+      return found
+        .map(({ id, record }) => requestIn(id, record))
+        .filter((request) => !isOver(request, clock()));
+    },
+    async change(id, change) {
+      for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+        const [request, version] = await read(id);
+        if (isOver(request, clock())) throw ended(request);
+        const changed = { ...request, ...(await change(request)) };
+        if (await write(changed, version)) return changed;
+      }
+      throw busy();
+    },
+  };
+}
+
+function requestIn(id: string, { value }: ApprovalRequestRecord): ApprovalRequest {
+  const read = requestShape.safeParse(jsonOrText(value));
+  if (read.success) return { id, ...read.data };
+  throw new CountersignError('STORE_CORRUPT', `the request ${id} in the store can't be read; make it again`, {
+    id,
+  });
+}
+
+const isOver = ({ state, expiresAtMs }: ApprovalRequest, nowMs: number): boolean =>
+  state !== 'pending' || nowMs >= expiresAtMs;
+
+/** What has become of a request. */
+export const stateOf = (
+  { state, expiresAtMs }: ApprovalRequest,
+  nowMs: number,
+): ApprovalRequest['state'] | 'expired' => (state === 'pending' && nowMs >= expiresAtMs ? 'expired' : state);
+
+function ended(request: ApprovalRequest): CountersignError {
+  const { id, state, endedBy, reason } = request;
+  const because =
+    state === 'pending' ? 'has expired' : `is ${state}${endedBy === '' ? '' : `, by ${endedBy}`}`;
+  const why = reason === '' ? '' : `: ${reason}`;
+  return new CountersignError(
+    'REQUEST_ENDED',
+    `request ${id} ${because}${why}; make it again if it is still wanted`,
+    { id },
+  );
+}
+
+const busy = (): CountersignError =>
+  new CountersignError('BUSY', 'Several people change the requests at the same time. Try again');
+
+const newId = (): string =>
+  `r${Array.from({ length: 6 }, () => CHARACTERS[randomInt(CHARACTERS.length)]).join('')}`;

@@ -1,0 +1,151 @@
+import { z } from 'zod';
+import { type ApprovalRequest, createRequests } from '../approvals/requests.ts';
+import type { Signature } from '../approvals/signers.ts';
+import { CountersignError } from '../errors.ts';
+import type { Release } from '../policy/release.ts';
+import { refused } from '../signature/statement.ts';
+import type { ApprovalRequests, Control, Store } from '../store/store.ts';
+import type { Clock } from '../values/clock.ts';
+import { jsonOrText } from '../values/text.ts';
+import { pushRelease } from './push.ts';
+import {
+  type RevisionStatement,
+  peopleHash,
+  revisionStatement,
+  signedOf,
+  signedRevision,
+  readRevisionStatement,
+} from './signed.ts';
+import { type SignerRules, type Trusted, signersSoFar } from './trust.ts';
+
+/*
+ * How a revision gets in force where people must sign it: at once with enough signatures, and otherwise by a request
+ * that further people sign.
+ */
+
+/** How long a statement can be put in force. */
+const STATEMENT_KEEP_MS = 7 * 86_400_000;
+
+export interface PutInForceParts {
+  readonly store: Pick<Store, 'push' | 'document' | 'control'> & ApprovalRequests;
+  readonly clock: Clock;
+  /** Absent if nobody has to sign. */
+  readonly signers?: SignerRules | undefined;
+}
+
+export interface PutInForce {
+  readonly release: Pick<Release, 'revision' | 'document'>;
+  readonly files?: string | undefined;
+  /** The revision that the release was compared with; the empty text for none. */
+  readonly expected: string;
+  readonly by: string;
+  readonly message: string;
+  /** What was signed, and by whom so far; absent where nobody has to sign. */
+  readonly signed?: { readonly statement: string; readonly signatures: readonly Signature[] } | undefined;
+}
+
+export type InForceOrRequested =
+  | { readonly control: Control; readonly trusted?: Trusted | undefined }
+  | { readonly request: ApprovalRequest; readonly trusted: Trusted };
+
+/** The statement about a release that a person is to sign. It follows what is in force. */
+export async function statementFor(
+  { store, clock }: Pick<PutInForceParts, 'store' | 'clock'>,
+  { deployment, minSerial }: SignerRules,
+  { release: { revision, document }, expected }: Pick<PutInForce, 'release' | 'expected'>,
+): Promise<string> {
+  const signed = expected === '' ? undefined : await signedOf(store, expected);
+  const before = signed && readRevisionStatement(signed.statement);
+  const statement: RevisionStatement = {
+    deployment,
+    serial: Math.max((before?.serial ?? 0) + 1, minSerial),
+    revision,
+    previous: before && { serial: before.serial, revision: expected },
+    people: peopleHash(document),
+    expiresAtMs: clock() + STATEMENT_KEEP_MS,
+  };
+  return revisionStatement(statement);
+}
+
+/**
+ * Puts a release in force, or leaves a request if further people must sign it. Throws POLICY_CONFLICT if another
+ * revision than `expected` is in force, REVISION_UNTRUSTED for a statement that can't be followed, and
+ * SIGNATURE_REFUSED if a signature does not count.
+ */
+export async function putInForce(parts: PutInForceParts, given: PutInForce): Promise<InForceOrRequested> {
+  const { store, clock, signers: rules } = parts;
+  const { signed, ...push } = given;
+  if (rules === undefined) return { control: await pushRelease(store, push) };
+  if (signed === undefined || signed.signatures.length === 0) {
+    throw refused('the settings have signers, and nobody has signed this; give --key with your SSH key');
+  }
+  const trusted = await signersSoFar({ store, rules, nowMs: clock() }, signed, push.release.document);
+  const [first] = trusted.refused;
+  if (first !== undefined) throw refused(first);
+  if (trusted.signers.length >= trusted.needed) {
+    return { control: await pushRelease(store, { ...push, signed: signedRevision(signed) }), trusted };
+  }
+  const { release, files, expected, by, message } = push;
+  const content: Content = { document: release.document, files, expected };
+  const request = await createRequests(store, clock).create({
+    kind: 'revision',
+    ...signed,
+    by,
+    message,
+    expiresAtMs: trusted.statement.expiresAtMs,
+    content: JSON.stringify(content),
+  });
+  return { request, trusted };
+}
+
+const contentShape = z.object({ document: z.string(), files: z.string().optional(), expected: z.string() });
+type Content = Readonly<z.output<typeof contentShape>>;
+
+/** The revision that a request would put in force. Throws STORE_CORRUPT, or NOT_FOUND for another kind of request. */
+export function requestedRevision({ id, kind, content }: ApprovalRequest): Content {
+  if (kind !== 'revision')
+    throw new CountersignError('NOT_FOUND', `request ${id} is about no policies`, { id });
+  const read = contentShape.safeParse(jsonOrText(content));
+  if (read.success) return read.data;
+  throw new CountersignError('STORE_CORRUPT', `the revision of request ${id} can't be read; push it again`, {
+    id,
+  });
+}
+
+/**
+ * Adds a signature to a request. With the last one that is needed, the revision is put in force. Throws
+ * SIGNATURE_REFUSED if the signature does not count, and REQUEST_ENDED if the request can't be signed any more.
+ */
+export async function signRequest(
+  parts: PutInForceParts & { readonly signers: SignerRules },
+  { id, signature, by }: { readonly id: string; readonly signature: Signature; readonly by: string },
+): Promise<InForceOrRequested & { readonly before: string }> {
+  const { store, clock, signers: rules } = parts;
+  const requests = createRequests(store, clock);
+  let trusted: Trusted | undefined;
+  const request = await requests.change(id, async ({ statement, signatures, ...asked }) => {
+    const { document, expected } = requestedRevision({ ...asked, statement, signatures });
+    if ((await store.control()).revision !== expected) {
+      return { state: 'superseded', endedBy: by, reason: 'another revision was put in force meanwhile' };
+    }
+    const signed = { statement, signatures: [...signatures, signature] };
+    trusted = await signersSoFar({ store, rules, nowMs: clock() }, signed, document);
+    const [first] = trusted.refused;
+    if (first !== undefined) throw refused(first);
+    return signed;
+  });
+  if (trusted === undefined)
+    throw new CountersignError('POLICY_CONFLICT', `request ${id}: ${request.reason}; push again`);
+  const { document, files, expected } = requestedRevision(request);
+  if (trusted.signers.length < trusted.needed) return { before: expected, request, trusted };
+  const control = await pushRelease(store, {
+    release: { revision: trusted.revision, document },
+    files,
+    expected,
+    by: request.by,
+    message: request.message,
+    signed: signedRevision(request),
+  });
+  await requests.change(id, () => ({ state: 'done', endedBy: by, reason: '' }));
+  return { before: expected, control, trusted };
+}

@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest';
+import { readPeople, readPolicyFiles } from '../../src/policy/compile.ts';
+import { formatFault } from '../../src/policy/fault.ts';
+import { keyOf, peopleText } from '../release/signing.ts';
+import { SMALL } from '../release/directory.ts';
+
+const ADA = keyOf('ada').line;
+const faultsOf = (text: string): readonly string[] => {
+  const read = readPeople(text);
+  return read.ok ? [] : read.faults.map(formatFault);
+};
+
+describe('people.yaml', () => {
+  it('says who people are, what they may do, and which groups they are in', () => {
+    const text = `people:
+  ada: { roles: [operate, approve, operate], sshKeys: ['${ADA}'] }
+  ben@example.com:
+    roles: [approve]
+    passkeys: [{ id: Zm9v, publicKey: YmFy }]
+groups:
+  treasury: [ada, ben@example.com]
+`;
+    const read = readPeople(text);
+    expect(read.ok && Object.fromEntries(read.people.people)).toMatchObject({
+      ada: { name: 'ada', roles: ['operate', 'approve'], sshKeys: [{ type: 'ssh-ed25519' }], passkeys: [] },
+      'ben@example.com': { roles: ['approve'], passkeys: [{ id: 'Zm9v', publicKey: 'YmFy' }] },
+    });
+    expect(read.ok && read.people.groups.get('treasury')).toEqual(['ada', 'ben@example.com']);
+  });
+
+  it.each([
+    ['nothing', '', 'names nobody'],
+    ['two documents', 'people: {}\n---\npeople: {}\n', 'there is a list of people already'],
+    ['a list', '- ada\n', 'people.yaml'],
+    ['another member', 'people: {}\nperson: {}\n', '"person" is not known here'],
+    ['a name with a blank', "people: { 'ada b': { roles: [read] } }", "can't be a name"],
+    ['a person without roles', 'people: { ada: {} }', 'people.ada'],
+    ['an empty list of roles', 'people: { ada: { roles: [] } }', 'people.ada.roles'],
+    ['another role', 'people: { ada: { roles: [admin] } }', 'people.ada.roles[0]'],
+    ['another member of a person', 'people: { ada: { roles: [read], key: x } }', '"key" is not known here'],
+    [
+      'a text that is no key',
+      'people: { ada: { roles: [read], sshKeys: [ssh-ed25519] } }',
+      'people.ada.sshKeys[0]: it is no SSH key',
+    ],
+    [
+      'a key with options',
+      `people: { ada: { roles: [read], sshKeys: ['namespaces="x" ${ADA}'] } }`,
+      'it is no SSH key',
+    ],
+    [
+      'a passkey that is not base64url',
+      "people: { ada: { roles: [read], passkeys: [{ id: 'a+b', publicKey: x }] } }",
+      'passkeys[0].id',
+    ],
+    [
+      'a key of two people',
+      peopleText(['ada']) + peopleText(['ada']).replace('people:\n  ada', '  ben'),
+      'which ada has already',
+    ],
+    [
+      'a key twice',
+      `people: { ada: { roles: [read], sshKeys: ['${ADA}', '${ADA} again'] } }`,
+      'which ada has already',
+    ],
+    [
+      'a group of strangers',
+      `${peopleText(['ada'], '[approve]')}groups: { treasury: [ada, bem] }`,
+      '"bem" is not one of the people',
+    ],
+    [
+      'a person twice in a group',
+      `${peopleText(['ada'], '[approve]')}groups: { treasury: [ada, ada] }`,
+      'is in the group already',
+    ],
+    ['a group without members', `${peopleText(['ada'])}groups: { treasury: [] }`, 'groups.treasury'],
+    [
+      'a member who may not approve',
+      `${peopleText(['ada'])}groups: { treasury: [ada] }`,
+      'has not the role approve',
+    ],
+  ])('is refused with %s', (_, text, because) => {
+    expect(faultsOf(text).join('\n')).toContain(because);
+  });
+
+  it('is part of the revision, and its faults are faults of the policies', () => {
+    const revisionWith = (people?: string): string | undefined => {
+      const files = [{ name: 'small.yaml', text: SMALL }];
+      const all = people === undefined ? files : [...files, { name: 'people.yaml', text: people }];
+      const compiled = readPolicyFiles(all, () => undefined);
+      return compiled.ok ? compiled.release.revision : undefined;
+    };
+    const revisions = [undefined, peopleText(['ada']), peopleText(['ada', 'ben'])].map(revisionWith);
+    expect(new Set(revisions).size).toBe(3);
+    expect(revisions).not.toContain(undefined);
+    expect(revisionWith('people: { ada: { roles: [admin] } }')).toBeUndefined();
+    // People alone are no policies.
+    expect(readPolicyFiles([{ name: 'people.yaml', text: peopleText(['ada']) }], () => undefined).ok).toBe(
+      false,
+    );
+  });
+});
