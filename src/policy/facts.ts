@@ -18,6 +18,21 @@ export interface Facts {
   readonly prices: PriceTable;
   /** The answers of services and modules, by {@link pluginQuestionKey}. A missing answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
+  /** Undefined if no rule needs it, or if nobody was asked yet. */
+  readonly approval?: PeoplesApproval | undefined;
+}
+
+/** What people have said about exactly this callback. Their signatures were verified. */
+export interface PeoplesApproval {
+  /** Of the approval request. */
+  readonly id: string;
+  readonly version: number;
+  /** The names of different people, each with a key of their own. None of them made the request. */
+  readonly approvers: readonly string[];
+  /** The approvals count before this instant. */
+  readonly expiresAtMs: number;
+  /** Why none of them counts, such as a rejection: a sentence without its full stop. Empty if they count. */
+  readonly because: string;
 }
 
 /**
