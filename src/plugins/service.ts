@@ -1,12 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
-import {
-  type ClientRequest,
-  type IncomingMessage,
-  Agent as PlainAgent,
-  request as plainRequest,
-} from 'node:http';
-import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
-import { messageOf } from '../errors.ts';
+import type { Agent } from 'node:http';
 import type { PluginAnswer } from '../policy/facts.ts';
 import type { Clock } from '../values/clock.ts';
 import { decodeMembers } from '../values/members.ts';
@@ -15,6 +7,17 @@ import { type AcceptedSecret, equalInConstantTime } from '../values/secret.ts';
 import type { ServiceConfig } from './config.ts';
 import { PluginError } from './limiter.ts';
 import type { PluginInput } from './module-interface.ts';
+import {
+  ConnectionLost,
+  type Headers,
+  type Receive,
+  SIGNATURE_HEADER,
+  agentFor,
+  describeStatus,
+  newNonce,
+  sign,
+  signedPost,
+} from './signed-post.ts';
 
 /** The current keys of a service. */
 export interface ServiceKeys {
@@ -23,8 +26,6 @@ export interface ServiceKeys {
   /** The PEM text of its certificate authority. */
   readonly ca: string | undefined;
 }
-
-type Headers = Readonly<Record<string, string>>;
 
 export interface ServiceParts {
   readonly clock: Clock;
@@ -56,23 +57,16 @@ export function createServiceClient(
   const { name, timeoutMs } = config;
   const url = new URL(config.url);
   let { secrets, ca } = keys;
-  let agent = agentFor(url, config, ca);
+  let agent = keptConnections(url, config, ca);
 
-  async function askOnce(input: PluginInput, more: Headers, withinMs: number): Promise<PluginAnswer> {
-    const nonce = randomBytes(18).toString('base64url');
-    const timestamp = String(clock());
+  async function askOnce(input: PluginInput, headers: Headers, withinMs: number): Promise<PluginAnswer> {
+    const nonce = newNonce();
     const body = JSON.stringify({ ...input, service: name, nonce });
     const accepted = secrets;
-    const headers = {
-      ...more,
-      'content-type': 'application/json',
-      'countersign-timestamp': timestamp,
-      'countersign-nonce': nonce,
-      [SIGNATURE_HEADER]: accepted
-        .map(({ text }) => sign(text, `${timestamp}.${nonce}.`, Buffer.from(body)))
-        .join(', '),
-    };
-    const response = await post({ url, agent, headers, body, timeoutMs: withinMs });
+    const response = await signedPost(
+      { url, agent, secrets: accepted, timestampMs: clock(), nonce, headers, body, timeoutMs: withinMs },
+      receive,
+    );
     const signer = signerOf(response, nonce, accepted);
     const answer = readAnswer(response, nonce);
     secretUsed(nameOf(signer));
@@ -95,7 +89,7 @@ export function createServiceClient(
       if (next.ca === ca) return;
       // Questions in flight end on the old connections, which then close as idle ones.
       ({ ca } = next);
-      agent = agentFor(url, config, ca);
+      agent = keptConnections(url, config, ca);
     },
     secrets: () => secrets.map(nameOf),
     close: () => agent.destroy(),
@@ -104,23 +98,9 @@ export function createServiceClient(
 
 const nameOf = ({ line }: AcceptedSecret): string => `secret${line}`;
 
-function agentFor(url: URL, { concurrency }: ServiceConfig, ca: string | undefined): PlainAgent {
+function keptConnections(url: URL, { concurrency }: ServiceConfig, ca: string | undefined): Agent {
   const options = { keepAlive: true, maxSockets: concurrency, maxFreeSockets: concurrency, timeout: IDLE_MS };
-  return url.protocol === 'https:'
-    ? new TlsAgent({ ...options, ...(ca === undefined ? {} : { ca }) })
-    : new PlainAgent(options);
-}
-
-/** The header with the signatures of a question, one for each secret, and with the signature of its answer. */
-const SIGNATURE_HEADER = 'countersign-signature';
-
-/**
- * `v1=` and the hexadecimal HMAC-SHA256 of `prefix` and `body`. The prefix is `timestamp.nonce.` for a
- * question and `answer.nonce.` for its answer. A timestamp begins with a digit, so neither signature is valid
- * for the other.
- */
-function sign(secret: string, prefix: string, body: Uint8Array): string {
-  return `v1=${createHmac('sha256', secret).update(prefix).update(body).digest('hex')}`;
+  return agentFor(url, ca, options);
 }
 
 const ANSWER_BYTES = 4096;
@@ -165,59 +145,14 @@ function readAnswer({ body }: ServiceResponse, nonce: string): PluginAnswer {
   return { verdict, because: printableSentence(members.get('because')?.text ?? '') };
 }
 
-interface Post {
-  readonly url: URL;
-  readonly agent: PlainAgent;
-  readonly headers: Headers;
-  readonly body: string;
-  readonly timeoutMs: number;
-}
-
-const HEADER_BYTES = 8192;
-
-/** A connection was closed while it was idle, so the service may never have received the question. */
-class ConnectionLost extends PluginError {}
-
-/**
- * One POST and its response, both within `timeoutMs` and the bounds of an answer. Rejects with PluginError.
- * It uses `node:http` because `fetch` has no bound on headers and no certificate authority for one request.
- * It follows no redirect and decompresses nothing.
- */
-async function post({ url, agent, headers, body, timeoutMs }: Post): Promise<ServiceResponse> {
-  const { promise, resolve, reject } = Promise.withResolvers<ServiceResponse>();
-  const send = url.protocol === 'https:' ? tlsRequest : plainRequest;
-  const request = send(url, {
-    method: 'POST',
-    agent,
-    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
-    maxHeaderSize: HEADER_BYTES,
-  });
-  const timer = setTimeout(() => reject(new PluginError(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  request.on('error', (thrown) => reject(requestError(request, thrown)));
-  request.on('response', (response) => receive(response, resolve, reject));
-  request.end(body);
-  try {
-    return await promise;
-  } catch (thrown) {
-    request.destroy();
-    throw thrown;
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-function receive(
-  response: IncomingMessage,
-  resolve: (received: ServiceResponse) => void,
-  reject: (because: PluginError) => void,
-): void {
+/** Reads an answer within its bounds. */
+const receive: Receive<ServiceResponse> = (response, resolve, reject) => {
   const { statusCode: status = 0, headersDistinct } = response;
   const chunks: Buffer[] = [];
   let bytes = 0;
   response.on('error', () => reject(new PluginError('the connection ended in the middle of its answer')));
   if (status !== 200) {
-    const redirect = status >= 300 && status < 400 ? ', and redirects are not followed' : '';
-    reject(new PluginError(`it answered with HTTP status ${status}${redirect}`));
+    reject(new PluginError(describeStatus(status)));
     return;
   }
   response.on('data', (chunk: Buffer) => {
@@ -229,14 +164,4 @@ function receive(
     const [signature, ...others] = headersDistinct[SIGNATURE_HEADER] ?? [];
     resolve({ signature: others.length > 0 ? undefined : signature, body: Buffer.concat(chunks) });
   });
-}
-
-function requestError(request: ClientRequest, thrown: Error): PluginError {
-  const code = 'code' in thrown ? String(thrown.code) : '';
-  if (request.reusedSocket && (code === 'ECONNRESET' || code === 'EPIPE')) {
-    return new ConnectionLost('the kept connection is closed');
-  }
-  const because =
-    code === 'HPE_HEADER_OVERFLOW' ? `its headers have more than ${HEADER_BYTES} bytes` : messageOf(thrown);
-  return new PluginError(`it can't be asked: ${because}`);
-}
+};

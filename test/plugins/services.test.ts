@@ -227,7 +227,7 @@ describe('the answer of a service', () => {
         response.setHeader('x-long', 'x'.repeat(10_000));
         sendSigned(response, nonce, text(nonce));
       },
-      "it can't be asked: its headers have more than 8192 bytes",
+      "it can't be reached: its headers have more than 8192 bytes",
     ],
     ...[201, 204, 400, 500, 503].map((status): [string, AnswerWith, string] => [
       `with HTTP status ${status}, though it is signed`,
@@ -245,7 +245,7 @@ describe('the answer of a service', () => {
     [
       'whose connection ends before it',
       (response) => response.socket?.destroy(),
-      "it can't be asked: socket hang up",
+      "it can't be reached: socket hang up",
     ],
     [
       'whose connection ends in its middle',
@@ -327,7 +327,7 @@ describe('a service that is slow or not there', () => {
     const { ask } = await askingService(risk.url);
     expect(await ask()).toEqual({
       verdict: 'failed',
-      because: `it can't be asked: connect ECONNREFUSED ${new URL(risk.url).host}`,
+      because: `it can't be reached: connect ECONNREFUSED ${new URL(risk.url).host}`,
     });
   });
 
@@ -365,7 +365,7 @@ describe('over TLS', () => {
     for (const over of [{}, { ca: other.certificate.certFile }]) {
       const { verdict, because } = await (await askingService(risk.url, over)).ask();
       expect(verdict).toBe('failed');
-      expect(because).toMatch(/^it can't be asked: .*certificate/);
+      expect(because).toMatch(/^it can't be reached: .*certificate/);
     }
     expect(risk.asked).toHaveLength(1);
   });
