@@ -26,6 +26,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   approvals: ['signature', 'store', 'policy', 'callback', 'values', 'errors'],
   release: ['approvals', 'signature', 'store', 'policy', 'callback', 'values', 'errors'],
   pipeline: ['store', 'policy', 'callback', 'signature', 'observe', 'values', 'errors'],
+  notifications: ['plugins', 'store', 'settings', 'observe', 'values', 'errors'],
   plugins: ['pipeline', 'observe', 'policy', 'callback', 'values', 'errors'],
   simulation: [
     'journal',
@@ -78,6 +79,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'simulation',
     'orders',
     'reconcile',
+    'notifications',
     'plugins',
     'http',
     'pipeline',

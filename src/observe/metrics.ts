@@ -53,6 +53,8 @@ export interface Metrics extends ReconcileMetrics {
   journalOldest(read: ReadNumbers): void;
   /** Sets the function that counts replicas of Redis: `connected`, and `wanted` by an approval. */
   storeReplicas(read: ReadNumbers): void;
+  /** Sets the function that reads the counts of each receiver of notifications. It runs for each scrape. */
+  notifications(read: () => readonly NotificationCounts[]): void;
   /** Sets the function that says how many lines of the log were dropped. It runs for each scrape. */
   linesDropped(read: () => number): void;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -75,6 +77,13 @@ export interface ReconcileMetrics {
     readonly open: readonly { readonly class: string; readonly level: string; readonly count: number }[];
   }): void;
 }
+
+const NOTIFICATION_OUTCOMES = ['sent', 'failed', 'dropped'] as const;
+
+/** Of a host that receives notifications: those sent, attempts that failed, those dropped, those that wait. */
+type NotificationCounts = Readonly<Record<(typeof NOTIFICATION_OUTCOMES)[number] | 'waiting', number>> & {
+  readonly receiver: string;
+};
 
 /** Numbers by the value of a label. */
 type ReadNumbers = () => Promise<ReadonlyMap<string, number>>;
@@ -124,6 +133,7 @@ export function createMetrics({
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),
     linesDropped: (read) => void totalOf(registry, 'log_lines_dropped_total', lines, read),
+    ...notificationMetrics(registry),
     ...stateMetrics(registry),
     ...storeMetrics(registry),
     ...keyMetrics(registry),
@@ -162,6 +172,33 @@ function gaugeOf<const T extends string = never>(
   labelNames: readonly T[] = [],
 ): Gauge<T> {
   return new Gauge({ name: `countersign_${name}`, help, labelNames, registers: [registry] });
+}
+
+function notificationMetrics(registry: Registry): Pick<Metrics, 'notifications'> {
+  let read: () => readonly NotificationCounts[] = () => [];
+  void new Counter({
+    name: 'countersign_notifications_total',
+    help: 'Notifications that were sent or dropped, and attempts that failed, by the host of the receiver.',
+    labelNames: ['receiver', 'outcome'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { receiver, ...counts } of read()) {
+        for (const outcome of NOTIFICATION_OUTCOMES) this.inc({ receiver, outcome }, counts[outcome]);
+      }
+    },
+  });
+  void new Gauge({
+    name: 'countersign_notifications_waiting',
+    help: 'Notifications that wait to be sent, by the host of the receiver.',
+    labelNames: ['receiver'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const { receiver, waiting } of read()) this.inc({ receiver }, waiting);
+    },
+  });
+  return { notifications: (next) => void (read = next) };
 }
 
 /** Whether the service approves, and by which policies. */

@@ -174,7 +174,7 @@ const checkClock: Check = ({ store }, report) => {
   );
 };
 
-const checkNames: Check = ({ services = [], modules = [], sources }, report) => {
+const checkNames: Check = ({ services = [], modules = [], notifications = [], sources }, report) => {
   const names = sources.map(({ name }) => name);
   const appKeys = sources.map(({ appKey }) => appKey);
   const appKeyFix = 'give each appKey one source; two keys of one appKey are two entries of signatures';
@@ -184,6 +184,8 @@ const checkNames: Check = ({ services = [], modules = [], sources }, report) => 
     const own = plugins.map((plugin) => plugin?.name);
     reportRepeated(report, [of], 'name', own, `give each of the ${of} its own name`);
   }
+  const urls = notifications.map((receiver) => receiver?.url);
+  reportRepeated(report, ['notifications'], 'url', urls, 'list all events of a receiver in one entry');
 };
 
 const checkPluginTimeouts: Check = ({ answerTimeoutMs = Infinity, services = [], modules = [] }, report) => {

@@ -17,9 +17,15 @@ const URL_FIX =
   'write a URL such as https://risk.example/ask, without user, password or fragment; ' +
   'http is for a service on this machine';
 
-const url = checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#@]+$/, isUrl, URL_FIX).meta({
+export const url = checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#@]+$/, isUrl, URL_FIX).meta({
   title: 'http or https URL',
 });
+
+export const ca = filePath
+  .optional()
+  .describe(
+    'PEM file of the certificate authority of an https server. Without it, the authorities that Node trusts.',
+  );
 
 const waiting = wholeNumberOr(64, 0, 10000).describe(
   'Questions that may wait in the queue. If the queue is full, the next question fails at once.',
@@ -50,12 +56,7 @@ export const services = list(
     concurrency: wholeNumberOr(32, 1, 1000).describe('Questions in flight at once, each on a connection.'),
     waiting,
     breaker,
-    ca: filePath
-      .optional()
-      .describe(
-        'PEM file of the certificate authority of an https server. Without it, the authorities that Node ' +
-          'trusts.',
-      ),
+    ca,
   }),
   0,
   64,

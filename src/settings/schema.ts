@@ -15,6 +15,7 @@ import {
   text,
   wholeNumberOr,
 } from './fields.ts';
+import { notifications } from './notifications.ts';
 import { platform } from './platform.ts';
 import { modules, services } from './plugins.ts';
 import { reconcile } from './reconcile.ts';
@@ -211,6 +212,7 @@ export const settingsSchema = section({
   reconcile,
   services,
   modules,
+  notifications,
   sources: list(source, 1, 64, 'sources').describe('Who may call, and how each caller authenticates.'),
 });
 

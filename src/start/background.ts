@@ -182,6 +182,9 @@ const HEARTBEAT_MS = 2000;
 /** The most characters of a heartbeat about why the service is not ready. */
 const TROUBLE_MAX = 1000;
 
+/** How operators know this process among the replicas. */
+export const replicaName = (): string => `${hostname()}:${process.pid}`;
+
 export interface HeartbeatParts {
   readonly store: Pick<Store, 'heartbeat' | 'removeService' | 'watch'>;
   readonly follower: Pick<Follower, 'control' | 'refresh'>;
@@ -201,7 +204,6 @@ export interface Heartbeats {
  */
 export function startHeartbeats({ store, follower, readiness, log }: HeartbeatParts): Heartbeats {
   const id = randomUUID();
-  const name = `${hostname()}:${process.pid}`;
   let failed: string | undefined;
   let hasStopped = false;
   let isDue = false;
@@ -213,7 +215,7 @@ export function startHeartbeats({ store, follower, readiness, log }: HeartbeatPa
       const trouble = checks.filter(({ ok, decisive }) => !ok && decisive === undefined);
       await store.heartbeat({
         id,
-        name,
+        name: replicaName(),
         sequence: follower.control()?.sequence ?? 0,
         trouble: trouble
           .map((check) => `${check.name}: ${check.because}`)

@@ -1,6 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import { type LoadMonitor, createLoadMonitor } from '../http/load.ts';
 import type { Readiness } from '../http/routes.ts';
+import type { Notify } from '../notifications/notifications.ts';
 import { type Activity, createActivity } from '../observe/activity.ts';
 import { type HealthCheck, type HealthState, readinessOf, rejectAfter } from '../observe/health.ts';
 import { createLineLimit } from '../observe/line-limit.ts';
@@ -10,7 +11,7 @@ import { pushWhenEmpty } from '../release/first-push.ts';
 import { type Follower, createFollower } from '../release/follow.ts';
 import type { Settings } from '../settings/schema.ts';
 import { freezeChanges, freezeText, lossesIn } from '../store/freezes.ts';
-import type { Control, Store } from '../store/store.ts';
+import type { Control, Freeze, Store } from '../store/store.ts';
 import { type CountedVerb, VERBS, type VerbOf, type Verbs, makeVerbs } from '../store/verbs.ts';
 import type { Clock } from '../values/clock.ts';
 import {
@@ -56,6 +57,7 @@ export interface RuntimeParts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly log: Log;
+  readonly notify: Notify;
   readonly store: Store;
   readonly unreadableKeys: () => readonly UnreadableKey[];
   /** Undefined without a console. */
@@ -178,7 +180,11 @@ function readMetrics(settings: Settings, store: Store, metrics: Metrics): void {
   });
 }
 
-function followPolicies({ settings, clock, log }: RuntimeParts, store: Store, metrics: Metrics): Follower {
+function followPolicies(
+  { settings, clock, log, notify }: RuntimeParts,
+  store: Store,
+  metrics: Metrics,
+): Follower {
   let before: Control | undefined;
   let followed = '';
   return createFollower({
@@ -188,7 +194,7 @@ function followPolicies({ settings, clock, log }: RuntimeParts, store: Store, me
     onChange: ({ release, control, ready }) => {
       metrics.setInForce(release?.revision ?? '');
       metrics.setFrozen(control?.frozen ?? []);
-      if (control !== undefined) logFreezes(log, before, control);
+      if (control !== undefined) reportFreezes({ log, notify }, before, control);
       before = control;
       if (ready.because === followed) return;
       followed = ready.because;
@@ -210,8 +216,15 @@ function shareRunning<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Logs each new freeze with its author and reason, and each lifted freeze with the person who lifted it. */
-function logFreezes(log: Log, before: Control | undefined, now: Control): void {
+/**
+ * Logs and notifies of each new freeze, with its author and reason, and of each lifted freeze, with the person who
+ * lifted it.
+ */
+function reportFreezes(
+  { log, notify }: Pick<RuntimeParts, 'log' | 'notify'>,
+  before: Control | undefined,
+  now: Control,
+): void {
   const { added, lifted } = freezeChanges(before, now);
   const othersText = (besides?: string): string => {
     const others = now.frozen.filter(({ id }) => id !== besides).map(({ id, by }) => `${id} by ${by}`);
@@ -220,15 +233,43 @@ function logFreezes(log: Log, before: Control | undefined, now: Control): void {
       : `; ${besides === undefined ? 'still' : 'also'} frozen: ${others.join(', ')}`;
   };
   const count = now.frozen.length;
-  for (const { id, by, reason, liftedBy } of lifted) {
+  const frozen = now.frozen.map(({ id }) => id);
+  for (const freeze of lifted) {
+    const { id, by, reason, liftedBy, atMs } = freeze;
     const lifter = liftedBy === undefined ? 'is gone' : `was lifted by ${liftedBy}`;
-    log.warn('unfrozen', { because: `${id} of ${by} (${reason}) ${lifter}${othersText()}`, count });
+    const because = `${id} of ${by} (${reason}) ${lifter}${othersText()}`;
+    log.warn('unfrozen', { because, count });
+    const text = `The freeze ${because}${count === 0 ? '; nothing is frozen now' : ''}`;
+    const data = { change: 'lifted', ...freezeData(freeze), liftedBy, frozen };
+    notify({ event: 'freeze', id: `lifted:${id}:${atMs}`, text, page: '', data });
   }
   for (const freeze of added) {
-    log.warn('frozen', { because: `${freezeText(freeze)}${othersText(freeze.id)}`, count });
-    if (freeze.kind === 'loss') log.error('data-lost', { because: freeze.reason });
+    const { id, kind, reason, atMs } = freeze;
+    const because = `${freezeText(freeze)}${othersText(id)}`;
+    log.warn('frozen', { because, count });
+    const data = { change: 'frozen', ...freezeData(freeze), frozen };
+    const text = `All approvals are frozen: ${because}`;
+    notify({ event: 'freeze', id: `frozen:${id}:${atMs}`, text, atMs, page: '', data });
+    if (kind !== 'loss') continue;
+    log.error('data-lost', { because: reason });
+    notify({
+      event: 'alarm',
+      id: `data-lost:${id}:${atMs}`,
+      text: `Alarm data-lost: ${reason}`,
+      atMs,
+      page: '',
+      data: { code: 'data-lost', times: 1, freeze: id, because: reason },
+    });
   }
 }
+
+const freezeData = ({ id, kind, by, reason, atMs }: Freeze) => ({
+  freeze: id,
+  kind,
+  by,
+  reason,
+  since: new Date(atMs).toISOString(),
+});
 
 const stateOf = (trouble: string | undefined, okText: string): HealthState => ({
   ok: trouble === undefined,

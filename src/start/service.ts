@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServiceState } from '../console/service-state.ts';
 import { messageOf } from '../errors.ts';
+import type { Notifications } from '../notifications/notifications.ts';
 import type { Log } from '../observe/log.ts';
 import type { Plugins } from '../plugins/plugins.ts';
 import { isWithService } from '../settings/console.ts';
@@ -14,6 +15,7 @@ import type { Clock } from '../values/clock.ts';
 import { createConsoleProcess } from './console-process.ts';
 import { type WatchedKeys, acceptedKeys, watchKeys } from './files.ts';
 import { closeIfFailed } from './opened.ts';
+import { openNotifications } from './notifications.ts';
 import { openPlugins } from './plugins.ts';
 import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
@@ -55,15 +57,19 @@ export function startService(parts: ServiceParts): Promise<Service> {
 }
 
 /** What is pushed on the stack last is closed first: a stop first finishes the callbacks. */
-async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise<Service> {
-  const { settings, env, clock, log } = parts;
+async function start(given: ServiceParts, opened: AsyncDisposableStack): Promise<Service> {
+  const { settings, env, clock } = given;
   const secrets = createSecrets({ env });
+  const notifications = openNotifications(given, secrets, () => store);
+  const { log, notify } = notifications;
+  const parts = { ...given, log };
   opened.defer(await openTracing(settings, secrets, log));
   const threads = createDecryptionThreads();
   opened.defer(() => threads.close());
   const keys = watchKeys(settings, secrets.read, { log, threads });
   const store = await openServiceStore(parts, secrets);
   opened.defer(() => store.close());
+  opened.defer(() => notifications.close());
   let reconciliation: Reconciliation | undefined;
   const state = (): Promise<ServiceState> => stateOf(runtime, reconciliation);
   const console = createConsoleProcess({ ...parts, state });
@@ -73,12 +79,14 @@ async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise
     settings,
     clock,
     log,
+    notify,
     store,
     unreadableKeys: keys.unreadable,
     consoleHealth,
   });
   opened.defer(() => runtime.stop());
   const { metrics } = runtime;
+  metrics.notifications(notifications.state);
   const plugins = await openPlugins(parts, secrets, {
     answered: metrics.pluginAnswered,
     secretUsed: (service, secret) => metrics.keyUsed(`service ${service}`, secret, clock()),
@@ -88,10 +96,11 @@ async function start(parts: ServiceParts, opened: AsyncDisposableStack): Promise
   await runtime.start();
   ports.begin();
   if (isWithService(settings.console)) void console.target();
-  opened.defer(reloadChangedFiles(parts, secrets, { keys, plugins, ports }));
+  opened.defer(reloadChangedFiles(parts, secrets, { keys, plugins, notifications, ports }));
   metrics.acceptedKeys(() => acceptedKeys(settings, secrets.read, { keys, plugins }));
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
+  for (const because of notifications.describe()) log.info('notifications', { because });
   reconciliation = await reconcileDays(parts, runtime);
   opened.defer(() => finishCallbacks(settings, { ports, runtime, reconciliation }));
   const { url: publicUrl } = ports.public;
@@ -159,24 +168,32 @@ async function reconcileDays(
   return startReconciliation({ settings, settingsFile, env, clock, log, metrics });
 }
 
+interface ReloadedParts {
+  readonly keys: WatchedKeys;
+  readonly plugins: Pick<Plugins, 'reload'>;
+  readonly notifications: Pick<Notifications, 'reload'>;
+  readonly ports: Ports;
+}
+
 /**
  * Reads keys, secrets and certificates again when their files change. Returns the function that ends this.
  */
 function reloadChangedFiles(
   { settings, log }: ServiceParts,
   secrets: Secrets,
-  { keys, plugins, ports }: { readonly keys: WatchedKeys; readonly plugins: Plugins; readonly ports: Ports },
+  { keys, plugins, notifications, ports }: ReloadedParts,
 ): () => void {
   return secrets.watch(() => {
     keys.reload();
     if (settings.services.length > 0) reloadFiles(log, 'inquiry-keys', plugins.reload);
+    if (settings.notifications.length > 0) reloadFiles(log, 'notification-keys', notifications.reload);
     for (const port of ['public', 'ops'] as const) {
       if (settings[port].tls !== undefined) reloadFiles(log, 'tls', ports[port].reloadTls);
     }
   });
 }
 
-function reloadFiles(log: Log, what: 'tls' | 'inquiry-keys', read: () => void): void {
+function reloadFiles(log: Log, what: 'tls' | 'inquiry-keys' | 'notification-keys', read: () => void): void {
   try {
     read();
     log.info(`${what}-reread`);

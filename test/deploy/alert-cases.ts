@@ -193,6 +193,11 @@ CountersignApiDenied
 CountersignLogStalled
   fires on=A: log_lines_dropped_total{A} 0x20 0+1x20
   silent: log_lines_dropped_total{A} 0x25 0x20
+CountersignNotificationsWait
+  fires receiver=chat.example: notifications_waiting{A, receiver="chat.example"} 0x5 1x35
+  silent: notifications_waiting{A, receiver="chat.example"} 0x20 1x10 0x10
+  silent: notifications_waiting{A, receiver="chat.example"} 0x40
+  silent:
 CountersignEventLoopLag
   fires on=A: nodejs_eventloop_lag_p99_seconds{A} 0.2x40; ready{A} 1x40
   fires on=ANNOTATED: nodejs_eventloop_lag_p99_seconds{ANNOTATED} 0.2x40; ready{ANNOTATED} 1x40

@@ -44,6 +44,25 @@ describe('the metrics of callbacks', () => {
   });
 });
 
+describe('the metrics of notifications', () => {
+  it('count for each host, with those of two URLs together, and are read for each scrape', async () => {
+    const metrics = createMetrics(plain);
+    expect(await rowsOf(metrics, 'notifications_total')).toEqual([]);
+    const chat = { receiver: 'chat.example', sent: 3, failed: 2, dropped: 1, waiting: 4 };
+    let read = [chat];
+    metrics.notifications(() => read);
+    read = [chat, { ...chat, waiting: 1 }];
+    expect(await rowsOf(metrics, 'notifications_total')).toEqual([
+      'countersign_notifications_total{receiver="chat.example",outcome="sent"} 6',
+      'countersign_notifications_total{receiver="chat.example",outcome="failed"} 4',
+      'countersign_notifications_total{receiver="chat.example",outcome="dropped"} 2',
+    ]);
+    expect(await rowsOf(metrics, 'notifications_waiting')).toEqual([
+      'countersign_notifications_waiting{receiver="chat.example"} 5',
+    ]);
+  });
+});
+
 describe('the program', () => {
   it('is named by its version and its commit', async () => {
     const { text } = await createMetrics(plain).text();

@@ -1,13 +1,18 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { lossesIn } from '../../src/store/freezes.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
+import { takes } from '../notifications/rig.ts';
+import { SECRET, otherSide } from '../plugins/other-side.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
 import { readinessAt, serviceHere, untilReady } from '../scenarios/running.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { TestService } from '../service.ts';
 import { thaw } from '../store/requests.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
 
 async function forgetfulRedis(): Promise<RedisServerProcess> {
   const redis = await startRedisServer();
@@ -71,6 +76,37 @@ describe('a service whose Redis lost its data', () => {
     expect(await paid(one, 'after')).toBe('SUCCESS');
     expect(await paid(two, 'after')).toBe('SUCCESS');
     expect((await operator.control()).frozen).toEqual([]);
+  });
+
+  it('notifies people once for all replicas, of the freeze and of the alarm', async () => {
+    const redis = await forgetfulRedis();
+    const receiver = await otherSide(takes);
+    const secret = join(temporaryFolder(), 'secret');
+    writeFileSync(secret, SECRET, { mode: 0o600 });
+    const notifications = [{ url: receiver.url, secret: { file: secret }, events: ['freeze', 'alarm'] }];
+    const [one, two] = [
+      await serviceHere({ redis: redis.url, settings: { notifications } }),
+      await serviceHere({ redis: redis.url, settings: { notifications } }),
+    ];
+    expect(await paid(one, 'before')).toBe('SUCCESS');
+    await clientOf(redis).flushall();
+    for (const service of [one, two]) {
+      expect(await paid(service, 'before')).toBe('FAILURE');
+      await eventually('it is frozen', () => service.log.find(({ event }) => event === 'data-lost'));
+    }
+    // Each looks once more whether the other has sent what it did not.
+    for (const service of [one, two]) await service.stop();
+    const data = receiver.asked.map(({ json }) => json['data'] as Readonly<Record<string, unknown>>);
+    const ofAll = data.filter(({ kind, code }) => kind === 'loss' || code === 'data-lost');
+    const lines = ofAll.map(({ freeze, kind, code }) => [freeze, kind ?? code].join(' '));
+    expect(new Set(lines).size).toBe(lines.length);
+    expect(lines.some((line) => line.endsWith('loss'))).toBe(true);
+    expect(lines.filter((line) => line.endsWith('data-lost'))).toHaveLength(lines.length / 2);
+    // Their own alarms.
+    const replicas = data
+      .filter(({ code }) => code === 'policies-not-followed')
+      .map(({ replica }) => replica);
+    expect(replicas.length).toBeGreaterThanOrEqual(2);
   });
 
   it('that was restarted empty: neither it nor one that starts then begins anew', async () => {

@@ -112,7 +112,7 @@ function wrapped(text: string, width: number): readonly string[] {
 }
 
 const PLUGINS = `
-# A service and a module, with all their settings:
+# A service, a module and a receiver of notifications, with all their settings:
 # services:
 #   - name: risk
 #     url: https://risk.example/ask
@@ -131,6 +131,11 @@ const PLUGINS = `
 #     concurrency: 2
 #     waiting: 64
 #     breaker: { failures: 5, cooldownMs: 5000 }
+# notifications:
+#   - url: https://relay.example/countersign
+#     secret: { file: keys/notifications.secret }
+#     events: [request, expiring, decided, freeze, alarm]
+#     ca: keys/own-authority.pem
 `;
 
 const SOURCES = `# Who may call, and how each caller authenticates.

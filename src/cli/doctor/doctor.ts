@@ -2,7 +2,7 @@ import type { CommandRow } from '../command.ts';
 import { counted, printableLines } from '../print.ts';
 import type { Session } from '../session.ts';
 import { type Examined, type Finding, type Found, attempt, guarded, ok } from './finding.ts';
-import { checkKeys, checkPlugins } from './keys.ts';
+import { checkKeys, checkNotifications, checkPlugins } from './keys.ts';
 import { checkConsole, checkPlatform, checkPorts, checkReconcile } from './outside.ts';
 import { checkPolicies } from './policies.ts';
 import { checkStore } from './store.ts';
@@ -34,6 +34,7 @@ interface Check {
 const CHECKS: readonly Check[] = [
   { check: 'keys', find: checkKeys },
   { check: 'asked', find: checkPlugins },
+  { check: 'notified', find: checkNotifications },
   { check: 'platform', find: checkPlatform },
   { check: 'store', find: checkStore },
   { check: 'policies', find: checkPolicies },

@@ -6,7 +6,16 @@ import type { Session } from '../session.ts';
 /** A finding of `doctor`. A warning or a fault says how to fix it. */
 export interface Finding {
   readonly check:
-    'settings' | 'keys' | 'asked' | 'platform' | 'store' | 'policies' | 'console' | 'reconcile' | 'ports';
+    | 'settings'
+    | 'keys'
+    | 'asked'
+    | 'notified'
+    | 'platform'
+    | 'store'
+    | 'policies'
+    | 'console'
+    | 'reconcile'
+    | 'ports';
   readonly state: 'ok' | 'warning' | 'fault';
   readonly because: string;
 }

@@ -86,53 +86,75 @@ function certificateOfPort(
  * no question.
  */
 export async function checkPlugins({ session, settings }: Examined): Promise<readonly Found[]> {
+  const { read } = session.secrets();
   return [
-    ...(await guardedEach(settings.services, (service) => checkService(service, session.secrets().read))),
+    ...(await guardedEach(settings.services, (service) => {
+      const what = `service ${service.name}`;
+      return checkCalled({ ...service, what, calls: `${what} is called at`, sends: 'every callback' }, read);
+    })),
     ...(await guardedEach(settings.modules, checkModule)),
   ];
 }
 
-type Service = Settings['services'][number];
+/** Checks the secret and certificate of each receiver. Sends nothing, because people would read it. */
+export function checkNotifications({ session, settings }: Examined): Promise<readonly Found[]> {
+  return guardedEach(settings.notifications, ({ events, ...receiver }) => {
+    const what = `notifications to ${new URL(receiver.url).origin}`;
+    const calls = `${events.join(', ')}: notifications are sent to`;
+    return checkCalled({ ...receiver, what, calls, sends: 'them' }, session.secrets().read);
+  });
+}
+
+/** What is called by HTTP, signed with a secret. */
+interface Called {
+  readonly url: string;
+  readonly secret: SecretRef;
+  readonly ca?: string | undefined;
+  readonly what: string;
+  /** The start of a sentence that ends with the address. */
+  readonly calls: string;
+  readonly sends: string;
+}
 
 /** The least number of characters. A shorter secret can be found by brute force. */
 const SHORT_SECRET = 16;
 
-const SERVICE_PROBLEMS: readonly Problem<{ service: Service; url: URL; shortest: number }>[] = [
+const CALLED_PROBLEMS: readonly Problem<{ called: Called; url: URL; shortest: number }>[] = [
   {
     state: 'warning',
     if: ({ shortest }) => shortest < SHORT_SECRET,
-    because: ({ service }) => `the secret of service ${service.name} is short`,
+    because: ({ called }) => `the secret of ${called.what} is short`,
     cure: 'make one with `openssl rand -hex 32` for both sides',
   },
   {
     state: 'warning',
     if: ({ url }) => url.protocol === 'http:' && !isLoopback(url.hostname),
-    because: ({ service, url }) =>
-      `service ${service.name} is called at ${url.origin}, where others on the network can read every callback`,
+    because: ({ called, url }) =>
+      `${called.calls} ${url.origin}, where others on the network can read ${called.sends}`,
     cure: 'use https',
   },
   {
     state: 'warning',
-    if: ({ service, url }) => service.ca !== undefined && url.protocol === 'http:',
-    because: ({ service }) => `service ${service.name} has a ca, which has no effect on an http URL`,
+    if: ({ called, url }) => called.ca !== undefined && url.protocol === 'http:',
+    because: ({ called }) => `the ca of ${called.what} has no effect on an http URL`,
     cure: 'delete it',
   },
 ];
 
-function checkService(service: Service, readSecret: ReadSecret): readonly Found[] {
-  const { name, secret, ca } = service;
-  const url = new URL(service.url);
+function checkCalled(called: Called, readSecret: ReadSecret): readonly Found[] {
+  const { secret, ca, what } = called;
+  const url = new URL(called.url);
   const accepted = acceptedSecrets(secret, readSecret).map(({ text }) => text);
-  const facts = { service, url, shortest: Math.min(...accepted.map(({ length }) => length)) };
-  if (ca !== undefined) expectCertificate(ca, name);
+  const facts = { called, url, shortest: Math.min(...accepted.map(({ length }) => length)) };
+  if (ca !== undefined) expectCertificate(ca, what);
   return [
-    ok(`service ${name} is called at ${url.origin}, with the secret in ${nameOfSecret(secret)}`),
-    ...problemsOf(SERVICE_PROBLEMS, facts),
+    ok(`${called.calls} ${url.origin}, with the secret in ${nameOfSecret(secret)}`),
+    ...problemsOf(CALLED_PROBLEMS, facts),
   ];
 }
 
-function expectCertificate(ca: string, name: string): void {
-  const pem = readPem(ca, `the ca of service ${name}`);
+function expectCertificate(ca: string, what: string): void {
+  const pem = readPem(ca, `the ca of ${what}`);
   try {
     void new X509Certificate(pem);
   } catch (thrown) {

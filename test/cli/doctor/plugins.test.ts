@@ -12,6 +12,7 @@ interface Found {
   readonly code: number;
   /** `state: because`, of services and modules, and of policies where something is odd. */
   readonly asked: readonly string[];
+  readonly notified: readonly string[];
   readonly odd: readonly string[];
 }
 
@@ -30,7 +31,8 @@ async function found(
   const diagnosed = await diagnosis(run);
   expect(JSON.stringify(diagnosed)).not.toContain(SECRET);
   const odd = ofCheck(diagnosed, 'policies').filter((line) => !line.startsWith('ok'));
-  return { code: diagnosed.code, asked: ofCheck(diagnosed, 'asked'), odd };
+  const [asked, notified] = [ofCheck(diagnosed, 'asked'), ofCheck(diagnosed, 'notified')];
+  return { code: diagnosed.code, asked, notified, odd };
 }
 
 const service = (secret: object, over: object = {}): object => ({
@@ -97,6 +99,57 @@ describe('doctor and services', () => {
     expect(asked.slice(1)).toEqual([
       expect.stringContaining('the secret of service risk is short'),
       expect.stringContaining('has no effect on an http URL'),
+    ]);
+  });
+});
+
+describe('doctor and notifications', () => {
+  const receiver = (secret: object, over: object = {}): object => ({
+    url: 'https://chat.example/hook/hush',
+    secret,
+    events: ['freeze', 'alarm'],
+    ...over,
+  });
+
+  it('in order: names events, origin and secret, and not the rest of the URL', async () => {
+    const { code, notified } = await found((path) => ({
+      notifications: [receiver({ file: path('risk.secret') })],
+    }));
+    expect(code).toBe(0);
+    expect(notified).toEqual([
+      expect.stringMatching(
+        /^ok: freeze, alarm: notifications are sent to https:\/\/chat\.example, with the secret in file .*risk\.secret$/,
+      ),
+    ]);
+  });
+
+  it('what others can read, a short secret and an authority without use are warnings', async () => {
+    const authority = createAuthority();
+    onTestFinished(() => authority.close());
+    const over = { url: 'http://10.0.0.7/', ca: authority.certificate.certFile };
+    const { code, notified } = await found(
+      (path) => ({ notifications: [receiver({ file: path('short') }, over)] }),
+      { short: 'fifteen letters' },
+    );
+    expect(code).toBe(0);
+    expect(notified.slice(1)).toEqual([
+      'warning: the secret of notifications to http://10.0.0.7 is short; make one with `openssl rand -hex 32` for both sides',
+      'warning: freeze, alarm: notifications are sent to http://10.0.0.7, where others on the network can read them; use https',
+      'warning: the ca of notifications to http://10.0.0.7 has no effect on an http URL; delete it',
+    ]);
+  });
+
+  it('a secret or an authority that can not be read is a fault, and hides no other', async () => {
+    const { code, notified } = await found((path) => ({
+      notifications: [
+        receiver({ file: path('nowhere') }),
+        receiver({ file: path('risk.secret') }, { url: 'https://b.example/', ca: path('nowhere.pem') }),
+      ],
+    }));
+    expect(code).toBe(1);
+    expect(notified).toEqual([
+      expect.stringMatching(/^fault: file .*nowhere can't be read/),
+      expect.stringMatching(/^fault: the ca of notifications to https:\/\/b\.example: can't read /),
     ]);
   });
 });
