@@ -42,7 +42,18 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   replay: ['journal', 'store', 'signature', 'callback', 'values', 'errors'],
   orders: ['store', 'policy', 'callback', 'values', 'errors'],
-  act: ['reconcile', 'orders', 'approvals', 'release', 'store', 'policy', 'callback', 'values', 'errors'],
+  act: [
+    'reconcile',
+    'orders',
+    'approvals',
+    'signature',
+    'release',
+    'store',
+    'policy',
+    'callback',
+    'values',
+    'errors',
+  ],
   reconcile: ['archive', 'journal', 'store', 'callback', 'values', 'errors'],
   console: [
     'act',
@@ -74,6 +85,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   start: [
     'packages/opentelemetry',
+    'approvals',
     'console',
     'journal',
     'simulation',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { signatures } from '../approvals/signers.ts';
+import { signature as signatureShape, signatures } from '../approvals/signers.ts';
 import { findRollback, shortRevision } from '../release/push.ts';
 import {
   type InForceOrRequested,
@@ -116,7 +116,7 @@ export const rollBackPolicies: Act<
 const signInput = z.strictObject({
   /** The id of a request. */
   request: z.string(),
-  signature: signatures.unwrap().element,
+  signature: signatureShape,
 });
 
 export const signPolicies: Act<

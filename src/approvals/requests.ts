@@ -10,12 +10,12 @@ import { type Signature, signatures } from './signers.ts';
  * What waits for people: one queue and one shape, whatever it is about.
  */
 
-/** What a request is about. `revision`: policies that are to be put in force. */
-const REQUEST_KINDS = ['revision'] as const;
+/** What a request is about. `revision`: policies that are to be put in force. `callback`: what a callback asks. */
+const REQUEST_KINDS = ['revision', 'callback'] as const;
 
 const requestShape = z.strictObject({
   kind: z.enum(REQUEST_KINDS),
-  /** `done`: it has taken effect. `superseded`: something else took effect first, so that it no longer can. */
+  /** `done`: it has taken effect, or a callback was approved by it. `superseded`: something else took effect first, so that it no longer can. */
   state: z.enum(['pending', 'done', 'rejected', 'superseded']),
   /** What people sign. */
   statement: z.string(),
@@ -34,12 +34,12 @@ const requestShape = z.strictObject({
 });
 
 export interface ApprovalRequest extends Readonly<z.output<typeof requestShape>> {
-  /** `r` and six characters. */
+  /** `r` and six characters; of a callback, its subject. */
   readonly id: string;
 }
 
-/** Those that hold for all sources. */
-const SCOPE = '';
+/** The scope of what holds for all sources. That of a callback's request is its source. */
+const SHARED = '';
 const ATTEMPTS_MAX = 10;
 /** How long an ended request can be shown. */
 const KEEP_MS = 90 * 86_400_000;
@@ -54,11 +54,17 @@ export type NewRequest = Pick<
   readonly signatures: readonly Signature[];
 };
 
-/** The requests of a store that hold for all sources. */
+/** The requests of a scope. */
 export interface Requests {
   create(request: NewRequest): Promise<ApprovalRequest>;
-  /** Throws NOT_FOUND. */
+  read(id: string): Promise<{ readonly request: ApprovalRequest; readonly version: number } | undefined>;
+  /** The same. Throws NOT_FOUND. */
   find(id: string): Promise<ApprovalRequest>;
+  /**
+   * Makes a request of this id in place of one that has expired, or of none. Resolves with whether it did: another one
+   * that waits for people, was rejected or was used stays.
+   */
+  replaceExpired(id: string, request: NewRequest & Pick<ApprovalRequest, 'createdAtMs'>): Promise<boolean>;
   /** Those that wait for people, oldest first. */
   pending(): Promise<readonly ApprovalRequest[]>;
   /**
@@ -71,16 +77,21 @@ export interface Requests {
   ): Promise<ApprovalRequest>;
 }
 
-export function createRequests(store: ApprovalRequests, clock: Clock): Requests {
+export function createRequests(store: ApprovalRequests, clock: Clock, scope = SHARED): Requests {
   const write = async ({ id, ...request }: ApprovalRequest, expected: number): Promise<boolean> => {
     const keepMs = Math.max(request.expiresAtMs - clock(), 0) + KEEP_MS;
     const isOpen = request.state === 'pending';
     const value = JSON.stringify(request);
-    return (await store.changeApprovalRequest({ scope: SCOPE, id, expected, value, isOpen, keepMs })).done;
+    return (await store.changeApprovalRequest({ scope, id, expected, value, isOpen, keepMs })).done;
   };
-  const read = async (id: string): Promise<readonly [ApprovalRequest, number]> => {
-    const record = ID.test(id) ? await store.approvalRequest(SCOPE, id) : undefined;
-    if (record !== undefined) return [requestIn(id, record), record.version];
+  const read: Requests['read'] = async (id) => {
+    const isId = scope !== SHARED || ID.test(id);
+    const record = isId ? await store.approvalRequest(scope, id) : undefined;
+    return record && { request: requestIn(id, record), version: record.version };
+  };
+  const existing = async (id: string): Promise<NonNullable<Awaited<ReturnType<typeof read>>>> => {
+    const found = await read(id);
+    if (found !== undefined) return found;
     throw new CountersignError(
       'NOT_FOUND',
       `there is no request ${id}; \`countersign approvals list\` shows all`,
@@ -88,31 +99,35 @@ export function createRequests(store: ApprovalRequests, clock: Clock): Requests 
     );
   };
   return {
+    read,
     async create(request) {
       for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         const id = newId();
         const created: ApprovalRequest = {
           ...request,
+          ...BEGUN,
           id,
-          state: 'pending',
           createdAtMs: clock(),
-          endedBy: '',
-          reason: '',
         };
         if (await write(created, 0)) return created;
       }
       throw busy();
     },
-    find: async (id) => (await read(id))[0],
+    find: async (id) => (await existing(id)).request,
+    async replaceExpired(id, request) {
+      const found = await read(id);
+      if (found !== undefined && stateOf(found.request, clock()) !== 'expired') return false;
+      return write({ ...request, ...BEGUN, id }, found?.version ?? 0);
+    },
     async pending() {
-      const found = await store.openApprovalRequests(SCOPE);
+      const found = await store.openApprovalRequests(scope);
       return found
         .map(({ id, record }) => requestIn(id, record))
         .filter((request) => !isOver(request, clock()));
     },
     async change(id, change) {
       for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-        const [request, version] = await read(id);
+        const { request, version } = await existing(id);
         if (isOver(request, clock())) throw ended(request);
         const changed = { ...request, ...(await change(request)) };
         if (await write(changed, version)) return changed;
@@ -122,9 +137,13 @@ export function createRequests(store: ApprovalRequests, clock: Clock): Requests 
   };
 }
 
-function requestIn(id: string, { value }: ApprovalRequestRecord): ApprovalRequest {
+/** What a new request has. */
+const BEGUN = { state: 'pending', endedBy: '', reason: '' } as const;
+
+function requestIn(id: string, { value, usedBy }: ApprovalRequestRecord): ApprovalRequest {
   const read = requestShape.safeParse(jsonOrText(value));
-  if (read.success) return { id, ...read.data };
+  if (read.success)
+    return { id, ...read.data, ...(usedBy !== '' && { state: 'done', endedBy: `decision ${usedBy}` }) };
   throw new CountersignError('STORE_CORRUPT', `the request ${id} in the store can't be read; make it again`, {
     id,
   });

@@ -9,7 +9,7 @@ import { namespaceOf, refused } from '../signature/statement.ts';
 const SIGNATURES_MAX = 100;
 const SIGNATURE_MAX_CHARACTERS = 16_384;
 
-const signature = z.discriminatedUnion('method', [
+export const signature = z.discriminatedUnion('method', [
   z.strictObject({
     method: z.literal('ssh'),
     /** As `ssh-keygen -Y sign` writes it. */

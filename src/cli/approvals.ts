@@ -1,11 +1,33 @@
-import { rejectRequest } from '../act/approvals.ts';
+import { approveCallback, rejectRequest } from '../act/approvals.ts';
+import { perform } from '../act/act.ts';
+import { callbackContent, callbackOfRequest } from '../approvals/callbacks.ts';
 import { type ApprovalRequest, createRequests, stateOf } from '../approvals/requests.ts';
+import { signersOf } from '../approvals/signers.ts';
+import { usageError } from '../errors.ts';
+import { movementTexts } from '../policy/transaction-text.ts';
+import type { Release } from '../policy/release.ts';
+import { readRevision } from '../release/push.ts';
+import { trustedRevision } from '../release/trust.ts';
+import { signingScope } from '../start/people.ts';
+import { signerRules } from '../start/trust.ts';
+import type { Command } from 'commander';
+import { type Call, type CommandRow, byOption, messageOption, requiredMessage } from './command.ts';
 import { actCommand } from './act.ts';
-import { type CommandRow, messageOption, requiredMessage } from './command.ts';
+import { movementLines } from './decisions/entry.ts';
 import { isoTime, printable, table } from './print.ts';
+import type { Session } from './session.ts';
+import { signBySsh } from './ssh-sign.ts';
+import { sourceNames } from './sources.ts';
 
-const requestJson = (request: ApprovalRequest, nowMs: number): object => ({
+/** A request, with the source of its callback; the empty text for one that holds for all sources. */
+interface Found {
+  readonly source: string;
+  readonly request: ApprovalRequest;
+}
+
+const requestJson = ({ source, request }: Found, nowMs: number): object => ({
   id: request.id,
+  ...(source !== '' && { source }),
   kind: request.kind,
   state: stateOf(request, nowMs),
   by: request.by,
@@ -13,6 +35,7 @@ const requestJson = (request: ApprovalRequest, nowMs: number): object => ({
   created: isoTime(request.createdAtMs),
   expires: isoTime(request.expiresAtMs),
   signatures: request.signatures.length,
+  ...(request.kind === 'callback' && { needs: callbackContent(request).needs }),
   statement: request.statement,
   ...(request.endedBy !== '' && { endedBy: request.endedBy, reason: request.reason }),
 });
@@ -22,10 +45,15 @@ export const approvalsList: CommandRow = {
   summary: 'List the requests that wait for people, oldest first.',
   example: 'approvals list\napprovals list --json',
   async run(session) {
-    const pending = await createRequests(await session.store(), session.clock).pending();
-    const rows = pending.map(({ id, kind, by, message, signatures, expiresAtMs }) => [
+    const store = await session.store();
+    const pending: Found[] = [];
+    for (const source of ['', ...sourceNames(session)]) {
+      const requests = await createRequests(store, session.clock, source).pending();
+      pending.push(...requests.map((request) => ({ source, request })));
+    }
+    const rows = pending.map(({ source, request: { id, kind, by, message, signatures, expiresAtMs } }) => [
       id,
-      kind,
+      source === '' ? kind : source,
       `${signatures.length} signed`,
       `until ${isoTime(expiresAtMs)}`,
       printable(by),
@@ -34,38 +62,120 @@ export const approvalsList: CommandRow = {
     const nowMs = session.clock();
     session.print(
       table(rows, 'Nothing waits for people.'),
-      pending.map((request) => requestJson(request, nowMs)),
+      pending.map((found) => requestJson(found, nowMs)),
     );
     return 0;
   },
 };
 
+const requestArgument = (command: Command): Command =>
+  command
+    .argument('<request>', 'the id of the request; of a callback, its subject, such as transfer:w-1')
+    .option('--source <name>', 'the source of the callback');
+
+/** The source of `--source`. A subject needs one. Throws USAGE. */
+function sourceOf(session: Session, call: Call): string {
+  const [id = ''] = call.arguments;
+  const source = call.option('source') ?? '';
+  const names = sourceNames(session);
+  if (source === '' ? !id.includes(':') : names.includes(source)) return source;
+  throw usageError(
+    source === ''
+      ? `${id} is a callback: name its source with --source: ${names.join(', ')}`
+      : `there is no source ${source}; the sources are ${names.join(', ')}`,
+  );
+}
+
+async function findRequest(session: Session, call: Call): Promise<Found> {
+  const source = sourceOf(session, call);
+  const [id = ''] = call.arguments;
+  return { source, request: await createRequests(await session.store(), session.clock, source).find(id) };
+}
+
 export const approvalsShow: CommandRow = {
   path: 'approvals show',
   summary: 'Show a request: who made it, why, what people sign, and what became of it.',
-  example: 'approvals show r7k2mqx',
-  define: (command) => command.argument('<request>', 'the id of the request'),
+  example: 'approvals show transfer:w-1 --source vault\napprovals show r7k2mqx',
+  define: requestArgument,
   async run(session, call) {
-    const [id = ''] = call.arguments;
-    const request = await createRequests(await session.store(), session.clock).find(id);
-    const { by, message, createdAtMs, expiresAtMs, endedBy, reason, statement, signatures } = request;
-    const state = stateOf(request, session.clock());
-    session.print(
+    const found = await findRequest(session, call);
+    session.print(requestText(found, session.clock()), requestJson(found, session.clock()));
+    return 0;
+  },
+};
+
+function requestText({ source, request }: Found, nowMs: number): string {
+  const { id, kind, by, message, createdAtMs, expiresAtMs, endedBy, reason, statement, signatures } = request;
+  const needs = kind === 'callback' ? callbackContent(request).needs : [];
+  return [
+    `Request ${id} (${source === '' ? kind : source}): ${stateOf(request, nowMs)}, ${signatures.length} signed, until ${isoTime(expiresAtMs)}`,
+    `by ${printable(by)} at ${isoTime(createdAtMs)}: ${printable(message)}`,
+    ...needs.map(({ policy, rule, group, quorum }) => `${policy}/${rule} needs ${quorum} of ${group}`),
+    ...(endedBy === '' ? [] : [`ended by ${printable(endedBy)}: ${printable(reason)}`]),
+    '',
+    statement,
+  ].join('\n');
+}
+
+/** The policies in force, which say who people are. With signers, only if enough people signed them. */
+async function releaseInForce(session: Session): Promise<Release> {
+  const store = await session.store();
+  const { revision } = await store.control();
+  const rules = signerRules(session.settings());
+  if (rules !== undefined) await trustedRevision({ store, rules }, revision);
+  return readRevision(store, revision);
+}
+
+export const approvalsApprove: CommandRow = {
+  path: approveCallback.name,
+  summary: approveCallback.summary,
+  example: 'approvals approve transfer:w-1 --source vault --key ~/.ssh/id_ed25519',
+  define: (command) =>
+    byOption(
+      requestArgument(command).requiredOption(
+        '--key <file>',
+        'your SSH key, or the .pub file of a key that the agent has',
+      ),
+    ),
+  async run(session, call) {
+    const found = await findRequest(session, call);
+    const scope = signingScope(session.settings());
+    if (scope === undefined) throw usageError('the settings have no deployment, so nobody can sign; set it');
+    if (found.source === '') {
+      throw usageError(`request ${found.request.id} is about policies; use \`countersign policy sign\``);
+    }
+    const { source, request } = found;
+    const release = await releaseInForce(session);
+    const callback = callbackOfRequest(request, { source, deployment: scope.deployment });
+    const { signers } = await signersOf(request, release.people, { role: 'approve', scope });
+    const movements = movementTexts(release, callback).flatMap(movementLines);
+    session.report(
       [
-        `Request ${id} (${request.kind}): ${state}, ${signatures.length} signed, until ${isoTime(expiresAtMs)}`,
-        `by ${printable(by)} at ${isoTime(createdAtMs)}: ${printable(message)}`,
-        ...(endedBy === '' ? [] : [`ended by ${printable(endedBy)}: ${printable(reason)}`]),
-        '',
-        statement,
+        requestText(found, session.clock()),
+        ...movements.map((line) => `Moves, ${line}`),
+        `Approved so far: ${signers.map(({ person }) => person).join(', ') || 'by nobody'}. You sign the text above.`,
       ].join('\n'),
-      requestJson(request, session.clock()),
     );
+    const signature = await signBySsh(request.statement, scope.deployment, call.option('key') ?? '');
+    const store = await session.store();
+    const parts = { store, clock: session.clock, people: release.people, scope };
+    const approved = await perform(
+      approveCallback,
+      parts,
+      { request: request.id, source, signature },
+      session,
+    );
+    session.print(approveCallback.text(approved), approveCallback.json(approved));
     return 0;
   },
 };
 
 export const approvalsReject = actCommand(rejectRequest, {
   example: 'approvals reject r7k2mqx --message "the limit is wrong"',
-  define: (command) => messageOption(command.argument('<request>', 'the id of the request')),
-  input: (_session, call) => ({ request: call.arguments[0] ?? '', message: requiredMessage(call) }),
+  define: (command) => messageOption(requestArgument(command)),
+  input: (session, call) => ({
+    request: call.arguments[0] ?? '',
+    source: sourceOf(session, call),
+    message: requiredMessage(call),
+  }),
 });

@@ -62,6 +62,7 @@ const entries: readonly CommandEntry[] = [
   { path: 'policy rollback', load: async () => (await import('./policy/push.ts')).policyRollback },
   { path: 'approvals list', load: async () => (await import('./approvals.ts')).approvalsList },
   { path: 'approvals show', load: async () => (await import('./approvals.ts')).approvalsShow },
+  { path: 'approvals approve', load: async () => (await import('./approvals.ts')).approvalsApprove },
   { path: 'approvals reject', load: async () => (await import('./approvals.ts')).approvalsReject },
   { path: 'list show', load: async () => (await import('./list.ts')).listShow },
   { path: 'list add', load: async () => (await import('./list.ts')).listAdd },

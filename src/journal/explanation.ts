@@ -61,6 +61,10 @@ function reasonOf({ type, source, of, code }: JournalEntry, detail: Detail): str
       return `${detail.by} lifted the lock-out of ${detail.lockout?.whose ?? 'somebody'}: ${detail.message ?? ''}`;
     case 'reconciliation':
       return `${detail.by} closed an exception of a reconciliation: ${detail.message ?? ''}`;
+    case 'approval': {
+      const why = detail.message === undefined ? '' : `: ${detail.message}`;
+      return `${detail.by} ${code === 'REJECTED' ? 'rejected' : 'approved'} it${why}`;
+    }
     case 'archive':
     case 'refused':
     case 'decision':

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Callback, type Kind, kindOfSubject } from '../callback/callback.ts';
 import { parseRecorded } from '../callback/kinds.ts';
-import type { PluginAnswer } from '../policy/facts.ts';
+import type { PeoplesApproval, PluginAnswer } from '../policy/facts.ts';
 import { isKeptDecision, keptText, readKept } from '../store/kept-decision.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from '../values/text.ts';
@@ -26,6 +26,13 @@ export function detailOf(entry: Pick<JournalEntry, 'detail'>): unknown {
 // ---- the callback ----
 
 const answer = z.object({ verdict: z.enum(['yes', 'no', 'failed']), because: z.string() });
+const approval = z.object({
+  id: z.string(),
+  version: z.number(),
+  approvers: z.array(z.string()),
+  expiresAtMs: z.number(),
+  because: z.string(),
+});
 
 const callbackShape = z.object({
   scheme: z.string().optional(),
@@ -33,6 +40,7 @@ const callbackShape = z.object({
   plaintext: z.string().optional(),
   answers: z.record(z.string(), answer).optional(),
   group: z.string().optional(),
+  approval: approval.optional(),
 });
 
 /** The text of a recorded callback: the body, or its plaintext if it was in an envelope. */
@@ -50,6 +58,8 @@ export interface RecordedCallback {
   readonly group: string | undefined;
   /** The recorded answers of plugins, by pluginQuestionKey. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
+  /** What people had said by then. */
+  readonly approval: PeoplesApproval | undefined;
 }
 
 /** The text of an entry's callback, or a sentence that says why it can't be read. */
@@ -67,10 +77,10 @@ export function recordedCallback(
 ): RecordedCallback | string {
   const read = readCallback(entry);
   if (typeof read === 'string') return read;
-  const { kind, scheme, text, answers = {}, group } = read;
+  const { kind, scheme, text, answers = {}, group, approval: said } = read;
   const callback = parseRecorded(kind, entry.source, text);
   if (typeof callback === 'string') return callback;
-  return { callback, scheme, group, answers: new Map(Object.entries(answers)) };
+  return { callback, scheme, group, answers: new Map(Object.entries(answers)), approval: said };
 }
 
 function readCallback(entry: Pick<JournalEntry, 'subject' | 'detail'>) {

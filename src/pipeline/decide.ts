@@ -1,15 +1,17 @@
 import { type Callback, subjectOf, txidOf } from '../callback/callback.ts';
 import { type Failure, failure } from '../errors.ts';
 import { readByChain } from '../policy/chain-reading.ts';
-import { evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
+import { type ApprovalRule, approvalRulesOf, evaluate, pluginQuestionsOf } from '../policy/evaluate.ts';
 import {
   type Facts,
+  type PeoplesApproval,
   type PluginAnswer,
   type PluginQuestion,
   type PriceTable,
   factsAt,
 } from '../policy/facts.ts';
 import { explainBriefly, standingRefusal } from '../policy/explain.ts';
+import type { People } from '../policy/people.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/scheme.ts';
@@ -34,10 +36,26 @@ export type AskPlugin = (
   timeoutMs: number,
 ) => Promise<PluginAnswer>;
 
+/** What people say about callbacks, and how they are asked. */
+export interface AskPeople {
+  /** What they have said, with their signatures verified. Undefined if nobody was asked. */
+  said(callback: Callback, people: People): Promise<PeoplesApproval | undefined>;
+  /** Asks them about a callback that only they can approve, unless they were asked before. Never rejects. */
+  ask(asked: {
+    readonly callback: Callback;
+    readonly body: string;
+    readonly needs: readonly ApprovalRule[];
+    /** Why the policies refuse. */
+    readonly because: string;
+  }): Promise<void>;
+}
+
 export interface DecideParts {
   readonly store: Store;
   readonly policies: PoliciesInForce;
   readonly ask: AskPlugin;
+  /** Absent where nobody can be asked: rules that need people refuse. */
+  readonly people?: AskPeople;
   /**
    * Whether a source's orders are bound to the scheme of their first callback (`bindScheme`). Without it, all
    * are.
@@ -81,9 +99,14 @@ export async function decide(
     return parts.store.settle({ callback, proposal, scheme, detail });
   });
   if (!settled.ok) return trace.failed(settled);
-  const { proposal, result } = settled;
+  const { proposal, result, needs } = settled;
   if (result.outcome === 'jumped') return recordClockJumped(parts, trace, received, result.aheadMs);
-  return outcomeOf(parts, trace, { callback, proposal, result });
+  const outcome = await outcomeOf(parts, trace, { callback, proposal, result });
+  if (result.code === 'AWAITING_APPROVAL') {
+    const { because } = outcome.report;
+    await parts.people?.ask({ callback, body: sender.plaintext ?? received.body, needs, because });
+  }
+  return outcome;
 }
 
 /** A proposal for the store, with what it was evaluated from. */
@@ -97,6 +120,14 @@ export interface Proposed {
 /** What a store answers to a proposal that it does not take. */
 type Rejected = Extract<SettlePreview, { readonly outcome: 'stale' | 'expired' }>;
 
+interface Settled<S> {
+  readonly ok: true;
+  readonly proposal: Proposal;
+  readonly result: S;
+  /** The rules that people's approval fulfils, of those that may apply. */
+  readonly needs: readonly ApprovalRule[];
+}
+
 /**
  * Evaluates the callback with the policies and prices in force, and gives the proposal to `settle`, again until
  * it is neither stale nor expired. Plugins are asked once for each question.
@@ -106,7 +137,7 @@ export async function settleProposals<S extends { readonly outcome: 'decided' | 
   trace: Pick<Trace, 'elapsedMs' | 'measure' | 'measureAsync'>,
   { callback, scheme }: { readonly callback: Callback; readonly scheme: string | undefined },
   settle: (proposed: Proposed) => Promise<S | Rejected>,
-): Promise<{ readonly ok: true; readonly proposal: Proposal; readonly result: S } | Failure> {
+): Promise<Settled<S> | Failure> {
   const boundScheme = scheme !== undefined && parts.bindsScheme?.(callback.source) !== false ? scheme : '';
   const group = parts.groupOf?.(callback.source);
   let nowMs: number | undefined;
@@ -125,13 +156,24 @@ export async function settleProposals<S extends { readonly outcome: 'decided' | 
       const read = release === undefined ? callback : readByChain(callback, release.assets);
       await askPlugins(parts, trace, { callback: read, openQuestions, answers });
     }
+    const needs = approvalRulesOf(release, callback);
+    const approval =
+      release === undefined || needs.length === 0
+        ? undefined
+        : await trace.measureAsync('ask', async () => parts.people?.said(callback, release.people));
     // The time of the evaluation is that of the decision: the clock after the plugins have answered, and in
     // later attempts the time that the store has stated.
     const prices = parts.policies.prices();
-    const facts = factsAt(nowMs ?? parts.clock(), { scheme, group, prices: notingUse(prices), answers });
+    const facts = factsAt(nowMs ?? parts.clock(), {
+      scheme,
+      group,
+      prices: notingUse(prices),
+      answers,
+      approval,
+    });
     const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
     const result = await trace.measureAsync('settle', () => settle({ proposal, facts, scheme: boundScheme }));
-    if (!isRejected(result)) return { ok: true, proposal, result };
+    if (!isRejected(result)) return { ok: true, proposal, result, needs };
     if (result.outcome === 'stale') await parts.policies.refresh();
     if (parts.policies.current() === release && parts.policies.prices().version === prices.version) {
       fruitlessAttempts += 1;

@@ -230,20 +230,30 @@ interface ParsedDocuments {
 }
 
 /** The files beside the policies. */
-type RuleFiles = Pick<RuleContext, 'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets'>;
+type RuleFiles = Pick<
+  RuleContext,
+  'isStored' | 'listFile' | 'listAsWritten' | 'textFile' | 'assets' | 'people'
+>;
 
 function compileAll(
   { policies: written, assets: tables, people: peopleFiles, peopleText }: ParsedDocuments,
   faults: PolicyFault[],
-  referencedFiles: Omit<RuleFiles, 'assets'>,
+  referencedFiles: Omit<RuleFiles, 'assets' | 'people'>,
 ): CompileResult {
   const lists = new Map<string, readonly string[]>();
   const texts = new Map<string, string>();
+  const people = compileOnly(peopleFiles, {
+    what: 'a list of people',
+    compile: compilePeople,
+    otherwise: NO_PEOPLE,
+    faults,
+  });
   const files: RuleFiles = {
     isStored: referencedFiles.isStored,
     listFile: cached(lists, referencedFiles.listFile),
     listAsWritten: referencedFiles.listAsWritten,
     textFile: cached(texts, referencedFiles.textFile),
+    people,
     assets: compileOnly(tables, {
       what: 'an asset table',
       compile: compileAssets,
@@ -251,12 +261,6 @@ function compileAll(
       faults,
     }),
   };
-  const people = compileOnly(peopleFiles, {
-    what: 'a list of people',
-    compile: compilePeople,
-    otherwise: NO_PEOPLE,
-    faults,
-  });
   const warnings: PolicyFault[] = [];
   const compiled = compileEach(written.slice(0, POLICIES_MAX), files, { faults, warnings });
   faults.push(...sharedCounterFaults(compiled.map(({ policy }) => policy)));
@@ -284,7 +288,7 @@ function compileAll(
     ok: true,
     release: indexPolicies(sha256Hex(document), document, policies, {
       assets: files.assets,
-      people,
+      people: files.people,
       warnings: unique(warnings).sort(byPlace),
     }),
   };
@@ -454,6 +458,7 @@ const UNDECLARED: object = {
   acrossGroup: undefined,
   countsMs: undefined,
   pluginQuestions: undefined,
+  approval: undefined,
   lists: undefined,
   readListed: undefined,
   maxPriceAge: undefined,

@@ -100,7 +100,7 @@ function together(parts: readonly Judged[]): Judged {
     standing = either(standing, part.standing);
     dependence = either(dependence, part.dependence);
   }
-  if (state === 'fails') standing = { ...standing, retryable: isRetryable(parts) };
+  if (state === 'fails') standing = { ...standing, ...standingOfFailing(parts) };
   return { state, covers, mayCover, refusals, requires, standing, dependence };
 }
 
@@ -111,11 +111,11 @@ const either = (one: Standing, other: Standing): Standing =>
   one === LASTS ? other : other === LASTS ? one : combine('one', [one, other]);
 
 /** Each that fails must change, so that they hold together. */
-const isRetryable = (parts: readonly Judged[]): boolean | undefined =>
-  combine(
-    'all',
-    parts.filter(({ state }) => state === 'fails').map(({ standing }) => standing),
-  ).retryable;
+function standingOfFailing(parts: readonly Judged[]): Pick<Standing, 'retryable' | 'awaits'> {
+  const failing = parts.filter(({ state }) => state === 'fails').map(({ standing }) => standing);
+  const { retryable, awaits } = combine('all', failing);
+  return { retryable, awaits };
+}
 
 /** Where an entry is, and what it is judged by. */
 interface Place {
@@ -322,9 +322,10 @@ function depending(judged: Judged, applies: Tested): Judged {
 }
 
 /** How a refusal stands under the conditions around it. */
-const standingAt = (place: Place, { retryable, failed }: Standing) => ({
+const standingAt = (place: Place, { retryable, failed, awaits }: Standing) => ({
   retryable: place.changes || retryable === true,
   failed: place.failed || failed === true ? true : undefined,
+  awaits: awaits === true ? true : undefined,
 });
 
 const refuseUnclear = ({ because = '', values }: Tested): RuleOutcome => refuse(because, values);
@@ -385,6 +386,7 @@ function proposalOf(
     retryable: isRefused ? standing.retryable === true : covers ? tooMany && varies : mayCover,
     lastingBy: refusals.find((each) => each.retryable !== true)?.result,
     failed: standing.failed === true ? true : undefined,
+    awaits: standing.awaits === true ? true : undefined,
     prices: usesPrices === true ? priceVersion : 0,
     validFromMs: Math.max(0, valid?.fromMs ?? 0),
     validUntilMs: valid?.untilMs ?? Number.MAX_SAFE_INTEGER,
@@ -441,12 +443,30 @@ export function pluginQuestionsOf(
     const callback = withMovements(read, policy.movements);
     const { list: movements, problem } = callback.movements ?? {};
     if (problem !== undefined) continue;
-    for (const declared of questionsIn(policy, callback)) {
+    for (const declared of rulesIn(policy, callback).flatMap((rule) => rule.pluginQuestions ?? [])) {
       const question = movements === undefined ? declared : { ...declared, movements };
       questions.set(pluginQuestionKey(question), question);
     }
   }
   return questions;
+}
+
+/** A rule that people's approval fulfils. */
+export interface ApprovalRule extends NonNullable<CompiledRule['approval']> {
+  readonly policy: string;
+  readonly rule: string;
+}
+
+/** The rules for which people must approve a callback, of those that may apply to it at some time and some prices. */
+export function approvalRulesOf(release: Release | undefined, received: Callback): readonly ApprovalRule[] {
+  if (release?.asksPeople !== true) return NONE;
+  const read = readByChain(received, release.assets);
+  return release.policiesFor(read).flatMap((policy) => {
+    const callback = withMovements(read, policy.movements);
+    return rulesIn(policy, callback).flatMap(({ name: rule, approval }) =>
+      approval === undefined ? [] : [{ ...approval, policy: policy.name, rule }],
+    );
+  });
 }
 
 /** What a transaction moves, as a policy with `movements` reads it. */
@@ -467,10 +487,9 @@ export function movementsOf(release: Release | undefined, received: Callback): r
   });
 }
 
-/** The questions of an entry that may apply at some time and some prices. */
-function questionsIn(entry: CompiledEntry | CompiledPolicy, callback: Callback): readonly PluginQuestion[] {
+/** The rules of an entry that may apply at some time and some prices. */
+function rulesIn(entry: CompiledEntry | CompiledPolicy, callback: Callback): readonly CompiledRule[] {
   // Time and prices don't matter: `mayMeet` looks at neither.
   if (!mayMeet(entry.when, callback, factsAt(0))) return [];
-  if ('entries' in entry) return entry.entries.flatMap((each) => questionsIn(each, callback));
-  return entry.pluginQuestions ?? [];
+  return 'entries' in entry ? entry.entries.flatMap((each) => rulesIn(each, callback)) : [entry];
 }

@@ -129,7 +129,7 @@ function decidingIn(
   proposal: Explained,
   decision: StoreDecision,
 ): Refusing | undefined {
-  if (decision.code !== 'RULE_REFUSED') return undefined;
+  if (!isByRules(decision)) return undefined;
   const isRepeat = (decision.of ?? '') !== '';
   for (const each of refusing) {
     if (!isRepeat || lasts(each.index, proposal, decision)) return each;
@@ -155,7 +155,7 @@ export function standingRefusal({
   claims,
   detail,
 }: StoreDecision & { readonly detail: string }): RefusingRule | undefined {
-  if (code !== 'RULE_REFUSED') return undefined;
+  if (!isByRules({ code })) return undefined;
   try {
     const proposal = proposalFromJson(entryDetail.parse(JSON.parse(detail)).proposal);
     const refusing = [...refusingIn(proposal, { code, claims })];
@@ -181,9 +181,14 @@ const refusingRuleOf = ({ policy, rule, because }: RuleExplanation): RefusingRul
   because,
 });
 
+/** Whether rules refuse. */
+const isByRules = ({ code }: Pick<StoreDecision, 'code'>): boolean =>
+  code === 'RULE_REFUSED' || code === 'AWAITING_APPROVAL';
+
 /** What each code of a decision that nothing else explains says. */
 export const DECISION_REASONS: Readonly<Record<string, string>> = {
   RULE_REFUSED: 'an earlier refusal still applies, until the policies or a list that it depends on change',
+  AWAITING_APPROVAL: 'only the approval of people is missing; see `countersign approvals list`',
   NO_POLICY:
     'no policy with a rule that enforces applies for certain to this callback; ' +
     'see callback and when of the policies',

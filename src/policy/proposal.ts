@@ -57,8 +57,8 @@ export interface Alternative {
 }
 
 /**
- * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable` and `failed`:
- * see Standing, of the alternatives that the evaluation refused.
+ * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable`, `failed` and
+ * `awaits`: see Standing, of the alternatives that the evaluation refused.
  */
 export interface Choice extends Standing {
   /** The index of its own result. */
@@ -119,6 +119,7 @@ const choice: z.ZodType<Choice> = z.strictObject({
   decides: z.boolean(),
   retryable: z.boolean(),
   failed: z.boolean().optional(),
+  awaits: z.boolean().optional(),
   alternatives: z
     .array(
       z.strictObject({
@@ -146,6 +147,8 @@ const proposalSchema = z.strictObject({
   choices: z.array(choice).readonly().optional(),
   /** True if rules refuse, and all of them by a failure: see Standing. */
   failed: z.boolean().optional(),
+  /** True if rules refuse, and all of them only for lack of people's approval. */
+  awaits: z.boolean().optional(),
   /**
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
    * push.

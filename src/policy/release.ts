@@ -60,6 +60,8 @@ export interface Release {
   readonly warnings: readonly PolicyFault[];
   /** Whether one of its rules asks a plugin. */
   readonly asksPlugins: boolean;
+  /** Whether one of its rules needs people's approval. */
+  readonly asksPeople: boolean;
   /**
    * The policies that may apply to a callback, by its kind, source and symbol. The caller must still check
    * the rest of `when`.
@@ -79,7 +81,10 @@ export function indexPolicies(
 ): Release {
   const sources = namedUnder(SOURCE, policies);
   const symbols = namedUnder(SYMBOL, policies);
-  const asksPlugins = policies.some(({ rules }) => rules.some((rule) => rule.pluginQuestions !== undefined));
+  const hasRule = (wanted: (rule: CompiledRule) => boolean): boolean =>
+    policies.some(({ rules }) => rules.some(wanted));
+  const asksPlugins = hasRule(({ pluginQuestions }) => pluginQuestions !== undefined);
+  const asksPeople = hasRule(({ approval }) => approval !== undefined);
   // All sources and symbols that no policy names share one entry, so that callbacks can't make the map grow.
   const indexed = new Map<string, readonly CompiledPolicy[]>();
   return {
@@ -90,6 +95,7 @@ export function indexPolicies(
     people,
     warnings,
     asksPlugins,
+    asksPeople,
     policiesFor({ kind, source, values }) {
       const symbol = values.get(SYMBOL)?.[0] ?? '';
       const key = `${kind} ${sources.has(source) ? source : ''} ${symbols.has(symbol) ? symbol : ''}`;

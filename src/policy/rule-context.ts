@@ -4,6 +4,7 @@ import { toComparableEntry } from '../values/comparable.ts';
 import { NotUtf8 } from '../values/utf8.ts';
 import type { AssetTable } from './language/assets.ts';
 import { type FilePlace, type Path, fixFor, formatInput } from './fault.ts';
+import type { People } from './people.ts';
 import { LINE_FAULTS_MAX, QUOTED_FIX, UnreadableLines } from './language/list-file.ts';
 
 /** The parts of the policy, and the files beside it, that a rule may use. */
@@ -39,6 +40,8 @@ export interface RuleContext {
   readonly textFile: (name: string) => string;
   /** The asset table beside the policies (`assets.yaml`); empty if there is no such file. */
   readonly assets: AssetTable;
+  /** Those of `people.yaml` beside the policies; nobody if there is no such file. */
+  readonly people: People;
   /** Reports a fault at a path within the parameters, or in a file beside the policy. */
   readonly fault: (place: Path | FilePlace, message: string, fix: string) => undefined;
   /** Reports in the same way what is valid, but hardly meant. Nothing for a stored release. */

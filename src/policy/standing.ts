@@ -17,6 +17,8 @@ export interface Standing {
    * answer, a price, the rule itself. It counts for no lock-out.
    */
   readonly failed?: boolean | undefined;
+  /** True if a refusal is only for lack of people's approval. */
+  readonly awaits?: boolean | undefined;
 }
 
 /** The instants [fromMs, untilMs) at which something is the same. */
@@ -35,13 +37,15 @@ export function combine(changing: 'all' | 'one', standings: readonly Standing[])
   let usesPrices = false;
   let retryable = isAll;
   let failed = isAll;
+  let awaits = isAll;
   for (const each of standings) {
     valid = bothValid(valid, each.valid);
     usesPrices ||= each.usesPrices === true;
     retryable = isAll ? retryable && each.retryable === true : retryable || each.retryable === true;
     failed = isAll ? failed && each.failed === true : failed || each.failed === true;
+    awaits = isAll ? awaits && each.awaits === true : awaits || each.awaits === true;
   }
-  return { valid, usesPrices, retryable, failed };
+  return { valid, usesPrices, retryable, failed, awaits };
 }
 
 /** The instants at which both are valid. */

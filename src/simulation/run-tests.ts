@@ -2,7 +2,7 @@ import { pluginQuestionsOf } from '../policy/evaluate.ts';
 import { type Callback, type ParseBounds, type Verdict, subjectOf } from '../callback/callback.ts';
 import { callbackKinds } from '../callback/kinds.ts';
 import { type RuleReport, decidingValues } from '../policy/explain.ts';
-import type { PluginAnswer } from '../policy/facts.ts';
+import type { PeoplesApproval, PluginAnswer } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
 import type { Expectation, GivenState, PolicyTest, TestCallback } from '../policy/suite/suite.ts';
 import { type SimulationStore, openSimulationStore } from '../store/embedded/simulation.ts';
@@ -129,7 +129,8 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
   const prices = run.store.prices();
   const group = run.given.groups.get(source);
   const answers = answersTo(run, callback);
-  const simulated = simulate(run, callback, { atMs, scheme, group, prices, answers });
+  const approval = approvalBy(test, subjectOf(callback), atMs);
+  const simulated = simulate(run, callback, { atMs, scheme, group, prices, answers, approval });
   const explanation = explainSimulated(simulated);
   const { deciding, because, rules } = explanation;
   const found: Found = {
@@ -142,6 +143,18 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
   const differences = differencesOf(expected, found);
   return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules };
 }
+
+/** What the people have said whom the test names. */
+export function approvalBy(
+  { approvedBy }: Pick<TestCallback, 'approvedBy'>,
+  id: string,
+  atMs: number,
+): PeoplesApproval | undefined {
+  if (approvedBy === undefined) return undefined;
+  return { id, version: 1, approvers: approvedBy, expiresAtMs: atMs + DAY_MS, because: '' };
+}
+
+const DAY_MS = 86_400_000;
 
 /** The answers that the test gives for each plugin, whatever the question. */
 function answersTo({ release, given }: TestRun, callback: Callback): ReadonlyMap<string, PluginAnswer> {

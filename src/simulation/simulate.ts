@@ -1,7 +1,7 @@
 import { type Callback, type Verdict, txidOf } from '../callback/callback.ts';
 import { evaluate } from '../policy/evaluate.ts';
 import { type Explanation, type RefusingRule, explain, standingRefusal } from '../policy/explain.ts';
-import { type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
+import { type PeoplesApproval, type PluginAnswer, type PriceTable, factsAt } from '../policy/facts.ts';
 import { type Proposal, proposalToJson } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { SimulationStore } from '../store/embedded/simulation.ts';
@@ -15,6 +15,8 @@ export interface EvaluationContext {
   readonly prices: PriceTable;
   /** By pluginQuestionKey. A missing answer counts as failed. */
   readonly answers: ReadonlyMap<string, PluginAnswer>;
+  /** What people had said. */
+  readonly approval?: PeoplesApproval | undefined;
 }
 
 /** The outcome of a callback. Notifications have no proposal. */
@@ -46,6 +48,7 @@ export function simulate(
     );
     return { verdict, code, proposal: undefined };
   }
+  if (facts.approval !== undefined) store.haveRequest(callback.source, facts.approval, atMs);
   const proposal = evaluate(release, callback, factsAt(atMs, facts));
   // A repeat of a refusal with alternatives is explained by this detail, because perhaps another rule of an
   // alternative fails first now.

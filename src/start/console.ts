@@ -29,6 +29,7 @@ import { closeIfFailed } from './opened.ts';
 import { openPlugins } from './plugins.ts';
 import { simulatorOf } from './simulator.ts';
 import { orderSources } from './sources.ts';
+import type { Store } from '../store/store.ts';
 import { groupsOf, openStore } from './store.ts';
 import { openTrust } from './trust.ts';
 
@@ -193,7 +194,7 @@ function requireConsole({ console }: Settings): void {
 function createSimulation(
   parts: ConsoleProgramParts,
   secrets: Secrets,
-  { store, policies }: Pick<SimulationParts, 'store' | 'policies'>,
+  { store, policies }: Pick<SimulationParts, 'policies'> & { readonly store: Store },
 ) {
   const { settings, clock, log } = parts;
   let opening: Promise<Plugins> | undefined;

@@ -20,6 +20,7 @@ import type { Clock } from '../values/clock.ts';
 import { acceptedSecrets } from '../values/secret.ts';
 import type { ConsoleProcess } from './console-process.ts';
 import { type PortName, type WatchedKeys, showPortExpiries, tlsContext } from './files.ts';
+import { peopleOf } from './people.ts';
 import type { Runtime } from './runtime.ts';
 import { answerFormats, callbackUrls, orderSources, schemeBinding } from './sources.ts';
 import { groupsOf } from './store.ts';
@@ -148,6 +149,7 @@ function pipelineParts({ settings, clock, log, keys, plugins, runtime }: PortsPa
     authenticator: keys.current,
     policies: follower,
     ask: plugins.ask,
+    people: peopleOf(settings, { store, clock, log }),
     notReady() {
       const because = unpreparedReason();
       return because === undefined ? undefined : failure('NOT_READY', because);

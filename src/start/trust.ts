@@ -11,17 +11,17 @@ import {
   type SignerRules,
   createRevisionTrust,
 } from '../release/trust.ts';
-import { originOf } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
 import { thresholdsOf } from '../settings/signers.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { jsonOrText } from '../values/text.ts';
 import { decodeUtf8 } from '../values/utf8.ts';
+import { signingScope } from './people.ts';
 
 /** Who must sign revisions. Undefined without `signers`. Throws SETTINGS_INVALID if the file can't be read. */
 export function signerRules(settings: Settings): SignerRules | undefined {
-  const { signers, deployment = '', console } = settings;
+  const { signers } = settings;
   if (signers === undefined) return undefined;
   const { file, minSerial = 1 } = signers;
   const { threshold, tighten } = thresholdsOf(signers);
@@ -38,8 +38,7 @@ export function signerRules(settings: Settings): SignerRules | undefined {
         'nobody could sign the first revision; add people',
     );
   }
-  const site = console?.passkeys && { host: console.passkeys.host, origin: originOf(console.passkeys) };
-  return { deployment, site, pinned, threshold, tighten, minSerial };
+  return { deployment: '', ...signingScope(settings), pinned, threshold, tighten, minSerial };
 }
 
 function textOf(file: string): string {

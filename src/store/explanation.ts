@@ -96,12 +96,13 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   }
 }
 
-function factsOf({ evaluatedAtMs, scheme, group, prices, answers = {} }: Kept): Facts {
+function factsOf({ evaluatedAtMs, scheme, group, prices, answers = {}, approval }: Kept): Facts {
   return factsAt(evaluatedAtMs, {
     scheme,
     group,
     prices: prices === undefined ? NO_PRICES : { version: prices.version, prices: new Map(prices.used) },
     answers: new Map(Object.entries(answers)),
+    approval,
   });
 }
 

@@ -40,7 +40,7 @@ const DIGEST_LENGTH = 12;
  */
 export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Proposal): string {
   const { requestId, traceId, address, by, scheme, body, plaintext } = arrival;
-  const { nowMs, prices, answers, group } = facts;
+  const { nowMs, prices, answers, group, approval } = facts;
   const refusing = proposal.results.find(({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse');
   const more = {
     answers: answers.size === 0 ? undefined : Object.fromEntries(answers),
@@ -49,6 +49,7 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
     plaintext,
     group,
     traceId,
+    approval,
   };
   const [rules, digest] = [verdictsOf(proposal), digestOf(proposal)];
   const list = [FORMAT, VERSION, requestId, address, by, scheme ?? '', nowMs, rules, digest];
@@ -118,6 +119,14 @@ const usedPrice = z
   .tuple([z.string(), amountText, z.number()])
   .transform(([asset, price, asOfMs]): [asset: string, price: Price] => [asset, { price, asOfMs }]);
 
+const approval = z.object({
+  id: z.string(),
+  version: z.number(),
+  approvers: z.array(z.string()).readonly(),
+  expiresAtMs: z.number(),
+  because: z.string(),
+});
+
 const more = z.object({
   answers: z.record(z.string(), answer).optional(),
   prices: z.object({ version: z.number(), used: z.array(usedPrice) }).optional(),
@@ -125,6 +134,7 @@ const more = z.object({
   plaintext: z.string().optional(),
   group: z.string().optional(),
   traceId: z.string().optional(),
+  approval: approval.optional(),
 });
 const string = z.string();
 const keptList = z

@@ -101,7 +101,8 @@ export interface SettleRequest {
   readonly detail: string;
 }
 
-type RefusalCode = 'RULE_REFUSED' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
+type RefusalCode =
+  'RULE_REFUSED' | 'AWAITING_APPROVAL' | 'NO_POLICY' | 'NOTHING_IN_FORCE' | 'TOO_MANY_CLAIMS';
 export type DecisionCode =
   'APPROVED' | RefusalCode | 'FROZEN' | 'TERMS_CHANGED' | 'SCHEME_CHANGED' | 'RELEASED';
 
@@ -129,6 +130,7 @@ export type DecisionCode =
  *    claims, deciding choices) is marked `retryable`: such a refusal may change without a push. A repeat is
  *    journalled as `repeat`, and names the first decision. A repeated approval reserves like a new one.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
+ *    The code of a refusal is AWAITING_APPROVAL if everything that refused lacks only people's approval.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *
@@ -731,6 +733,8 @@ export const JOURNAL_TYPES = [
   'lockout',
   /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
+  /** A person approved or rejected a request about a callback. The detail is JSON: see src/act/approvals.ts. */
+  'approval',
   /**
    * Old entries were moved to the archive, or it was verified. The detail is JSON: see
    * src/archive/records.ts.
@@ -759,7 +763,7 @@ export interface JournalEntry {
 
 export interface JournalRecord {
   readonly source: string;
-  readonly type: 'refused' | 'self-check' | 'late' | 'reconciliation' | 'archive';
+  readonly type: 'refused' | 'self-check' | 'late' | 'reconciliation' | 'approval' | 'archive';
   readonly subject: string;
   readonly verdict: Verdict | '';
   readonly code: string;

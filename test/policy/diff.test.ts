@@ -23,6 +23,8 @@ const rowsOf = (table: string): readonly (readonly [before: string, after: strin
 const PAYMENT = 'callback: payment, when: { symbol: A }';
 const LIMIT = 'amount-limit: { max: 1000 }';
 const HOUR = 'window-limit: { window: 1h, max: 500 }';
+const PEOPLE =
+  'people: { ada: { roles: [approve] }, ben: { roles: [approve] } }\ngroups: { treasury: [ada, ben] }\n';
 const ASSETS = 'assets: { ETH: { chain: evm, decimals: 18 } }';
 
 const braced = (text: string): string => (text.startsWith('{') ? text : `{ ${text} }`);
@@ -39,6 +41,7 @@ interface Beside {
 function documentOf(policies: readonly string[], { files = {}, assets = '' }: Beside = {}): string {
   const all = [{ name: 'a.yaml', text: policies.join('\n---\n') }];
   if (assets !== '') all.push({ name: 'assets.yaml', text: assets });
+  if (policies.some((text) => text.includes('approval:'))) all.push({ name: 'people.yaml', text: PEOPLE });
   const compiled = readPolicyFiles(all, (name) => files[name]);
   if (!compiled.ok) throw new Error(compiled.faults.map(formatFault).join('\n'));
   return compiled.release.document;

@@ -4,6 +4,7 @@ import { compilePolicy } from '../../src/policy/compile.ts';
 import { readPolicy } from '../../src/policy/language/document.ts';
 import type { Problem } from '../../src/policy/fault.ts';
 import { pass } from '../../src/policy/outcome.ts';
+import { NO_PEOPLE } from '../../src/policy/people.ts';
 import type { RuleContext } from '../../src/policy/rule-context.ts';
 import { defineRule } from '../../src/policy/rules/rule.ts';
 
@@ -25,6 +26,7 @@ function compiled(compile: Compile): readonly [problems: readonly string[], rule
     listAsWritten: () => undefined,
     textFile: () => '',
     assets: new Map(),
+    people: NO_PEOPLE,
   };
   const document = {
     name: 'p',

@@ -5,6 +5,7 @@ import { explainJournalEntry } from '../../src/journal/explanation.ts';
 import { subjectOf } from '../../src/callback/callback.ts';
 import { callbackKinds } from '../../src/callback/kinds.ts';
 import {
+  type AskPeople,
   type AskPlugin,
   type DecideParts,
   type AuthenticatedCallback,
@@ -14,7 +15,7 @@ import { createTrace } from '../../src/pipeline/outcome.ts';
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { GivenState, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
-import type { Found } from '../../src/simulation/run-tests.ts';
+import { type Found, approvalBy } from '../../src/simulation/run-tests.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
@@ -78,13 +79,13 @@ export async function runOn(
   await policies.refresh();
   const groupOf: DecideParts['groupOf'] = (source) => given.groups.get(source);
   const ask = answering(given);
-  const parts: DecideParts = { store, policies, ask, groupOf, clock, answerTimeoutMs: 30_000 };
+  const base: DecideParts = { store, policies, ask, groupOf, clock, answerTimeoutMs: 30_000 };
   const found: Found[] = [];
   let atMs = nowMs;
   for (const callback of callbacks) {
     atMs += callback.afterMs;
     setClock(atMs);
-    found.push(await decided(parts, callback));
+    found.push(await decided({ ...base, people: approving(staging, callback) }, callback));
   }
   return found;
 }
@@ -125,6 +126,20 @@ function answering({ answers }: GivenState): AskPlugin {
     const answer = answers.find((each) => each.type === type && each.name === name);
     const because = answer === undefined ? NO_ANSWER : `${answer.verdict}, says the test`;
     return Promise.resolve({ verdict: answer?.verdict ?? 'failed', because });
+  };
+}
+
+/** People who have approved the callback, in a request that the store has. */
+function approving({ store, clock }: Staging, test: TestCallback): AskPeople {
+  return {
+    ask: () => Promise.resolve(),
+    async said(callback) {
+      const approval = approvalBy(test, subjectOf(callback), clock());
+      if (approval === undefined) return undefined;
+      const request = { scope: callback.source, id: approval.id, expected: 0, value: '{}', isOpen: true };
+      await store.changeApprovalRequest({ ...request, keepMs: 30 * 86_400_000 });
+      return approval;
+    },
   };
 }
 

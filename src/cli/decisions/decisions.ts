@@ -131,7 +131,7 @@ function factsOf(entry: JournalEntry, explanation: EntryExplanation): readonly [
 
 /** Whether it is a change by a person or a service. Such entries have no sender. */
 const isChange = ({ type }: JournalEntry): boolean =>
-  ['list', 'order', 'freeze', 'release', 'lockout', 'reconciliation', 'archive'].includes(type);
+  ['list', 'order', 'freeze', 'release', 'lockout', 'reconciliation', 'approval', 'archive'].includes(type);
 
 export const decisionsExplain: CommandRow = {
   path: 'decisions explain',

@@ -65,6 +65,7 @@ export function pairs(values: Readonly<Record<string, string>>): string {
 
 const OTHERWISE: Readonly<Record<string, string>> = {
   RULE_REFUSED: 'if this rule had passed',
+  AWAITING_APPROVAL: 'if people had approved it',
   FROZEN: 'without the freeze',
   TERMS_CHANGED: 'with unchanged terms',
   SCHEME_CHANGED: 'with the same scheme',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { address } from './address.ts';
 import { allowList } from './allow-list.ts';
 import { amountLimit } from './amount-limit.ts';
+import { approval } from './approval.ts';
 import { ask } from './ask.ts';
 import { contractCalls } from './contract-calls.ts';
 import { coolingPeriod } from './cooling-period.ts';
@@ -34,6 +35,7 @@ export const rules: readonly Rule[] = [
   outputs,
   speedUp,
   expectedOrder,
+  approval,
   allowList,
   denyList,
   coolingPeriod,

@@ -51,6 +51,8 @@ export interface Check {
   readonly lockoutIds?: (whose: string) => readonly string[];
   /** Plugin questions that need an answer before the evaluation. */
   readonly pluginQuestions?: readonly PluginQuestion[];
+  /** Whose approval it needs, and how long that counts. */
+  readonly approval?: { readonly group: string; readonly quorum: number; readonly withinMs: number };
   /** Lists of the store that it looks up. */
   readonly lists?: readonly string[];
   /**

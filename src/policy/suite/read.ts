@@ -123,6 +123,7 @@ function readCallback(
     kind,
     members: readWire(problems, written[kind], kind, [...path, kind]),
     scheme: read.scheme,
+    approvedBy: read.approvedBy,
     afterMs: read.after ?? 0,
     expect,
   };

@@ -115,6 +115,10 @@ export const callbackShape = z.strictObject({
   source: text.describe('The source that sends it.'),
   ...wireShape,
   scheme: text.optional().describe('The scheme that a payment is signed with.'),
+  approvedBy: z
+    .array(text, { error: 'a list of names of people' })
+    .optional()
+    .describe('The people who have approved it by then, for the rule `approval`.'),
   after: z
     .string({ error: AFTER })
     .refine((written) => lengthOf(written) !== undefined, { error: AFTER })

@@ -48,6 +48,8 @@ export interface TestCallback {
   readonly kind: Kind;
   readonly members: Members;
   readonly scheme: string | undefined;
+  /** The people who have approved it; undefined if nobody was asked. */
+  readonly approvedBy: readonly string[] | undefined;
   /** Since the callback before it. */
   readonly afterMs: number;
   readonly expect: Expectation;

@@ -219,8 +219,12 @@ function decide(
   const refusals = request.approves ? claims.refusals : [request, ...claims.refusals];
   // A refusal that is retryable is decided again each time. Any other is repeated until a push, or a change of one of
   // its lists.
-  const { retryable = false, failed } = combine('all', refusals);
-  const code = approves ? 'APPROVED' : refusalCodeOf(request, retryable);
+  const { retryable = false, failed, awaits } = combine('all', refusals);
+  const code = approves
+    ? 'APPROVED'
+    : awaits === true
+      ? 'AWAITING_APPROVAL'
+      : refusalCodeOf(request, retryable);
   const verdict = approves ? 'SUCCESS' : 'FAILURE';
   const isCounted = code === 'RULE_REFUSED' && refusals.length > 0 && failed !== true;
   const results = isCounted ? refusedResults(tables, request, claims.results, atMs) : claims.results;

@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { NO_PRICES, type PriceTable } from '../../policy/facts.ts';
+import { NO_PRICES, type PeoplesApproval, type PriceTable } from '../../policy/facts.ts';
 import type {
   JournalEntry,
   ListChange,
@@ -36,6 +36,8 @@ export interface SimulationStore {
   expectOrder(announcement: OrderAnnouncement, atMs: number): void;
   /** Throws NOT_FOUND without an order. */
   cancelOrder(cancel: Pick<OrderAnnouncement, 'source' | 'subject' | 'by'>, atMs: number): void;
+  /** Has an approval request in this version, as if people had changed it so often. */
+  haveRequest(source: string, request: Pick<PeoplesApproval, 'id' | 'version'>, atMs: number): void;
   /** Does nothing if the key is not locked out. */
   liftLockout(source: string, id: string): void;
   /** Throws USAGE (see Prices). */
@@ -52,6 +54,8 @@ export interface SimulationStore {
 type Refusal = Pick<JournalEntry, 'code' | 'claims' | 'detail'>;
 
 const REFUSALS_KEPT = 10_000;
+/** Longer than any simulation. */
+const REQUEST_KEPT_MS = 3650 * 86_400_000;
 const CACHE_KIB = 65_536;
 
 /** On `disk` it is an unnamed file that SQLite creates and deletes, so its memory is bounded. */
@@ -85,6 +89,11 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
     changeList: (change, atMs) => void tables.lists.change(change, atMs),
     expectOrder: (announcement, atMs) => void tables.orders.expect(announcement, atMs),
     cancelOrder: (cancel, atMs) => void tables.orders.cancel(cancel, atMs),
+    haveRequest(scope, { id, version }, atMs) {
+      const change = { scope, id, value: '{}', isOpen: true, keepMs: REQUEST_KEPT_MS };
+      let expected = tables.requests.find(scope, id, atMs)?.version ?? 0;
+      for (; expected < version; expected++) tables.requests.change({ ...change, expected }, atMs);
+    },
     liftLockout: (source, id) => tables.lockouts.drop(source, id),
     changePrices(change, atMs) {
       prices = tables.prices.change(change, atMs);

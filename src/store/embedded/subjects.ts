@@ -19,7 +19,14 @@ const storedDecision = z.strictObject({
   /** The journal entry. */
   id: z.string(),
   verdict: z.enum(['SUCCESS', 'FAILURE']),
-  code: z.enum(['APPROVED', 'RULE_REFUSED', 'NO_POLICY', 'NOTHING_IN_FORCE', 'TOO_MANY_CLAIMS']),
+  code: z.enum([
+    'APPROVED',
+    'RULE_REFUSED',
+    'AWAITING_APPROVAL',
+    'NO_POLICY',
+    'NOTHING_IN_FORCE',
+    'TOO_MANY_CLAIMS',
+  ]),
   /** Of a refusal; a repeated approval doesn't depend on it. */
   revision: z.string().default(''),
   /** A refusal that is never repeated, but decided again each time. */

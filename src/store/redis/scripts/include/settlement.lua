@@ -12,12 +12,12 @@
 -- refuse(claim, step): counts a refusal for a lock-out.
 -- clock_is_right: true if the clock counts even if it seems to have jumped.
 
-local CLAIMS_FROM = 22
+local CLAIMS_FROM = 23
 
 local control, subject = KEYS[1], KEYS[2]
 local caller_clock, _, subject_ms, name_of_subject, terms, question, speed_up, revision, valid_from,
   valid_until, approving, refusal_code, retryable, prices, detail, known_epoch, mark_field, high_water_mark,
-  scheme, failed, choices_json = unpack(ARGV, 1, CLAIMS_FROM - 1)
+  scheme, failed, awaits, choices_json = unpack(ARGV, 1, CLAIMS_FROM - 1)
 local proposed = approving == '1'
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
   mark_field, 'held')
@@ -97,16 +97,22 @@ end
 
 -- How two refusals stand together: see combine in src/policy/standing.ts.
 local function all_of(one, other)
-  return { retryable = one.retryable and other.retryable, failed = one.failed and other.failed }
+  return {
+    retryable = one.retryable and other.retryable, failed = one.failed and other.failed,
+    awaits = one.awaits and other.awaits,
+  }
 end
 local function one_of(one, other)
-  return { retryable = one.retryable or other.retryable, failed = one.failed or other.failed }
+  return {
+    retryable = one.retryable or other.retryable, failed = one.failed or other.failed,
+    awaits = one.awaits or other.awaits,
+  }
 end
 
 -- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
 -- How the refusal stands; false as long as nothing refuses.
-local standing = not proposed and { retryable = retryable == '1', failed = failed == '1' }
+local standing = not proposed and { retryable = retryable == '1', failed = failed == '1', awaits = awaits == '1' }
 local function refused_by(cause)
   approves = false
   standing = standing and all_of(standing, cause) or cause
@@ -122,8 +128,8 @@ local function check(index)
   return claim.holds
 end
 
--- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, and its
--- alternatives. An alternative is a list of claims, by their indexes from 0, and of further
+-- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, its
+-- alternatives, and whether it lacks only people's approval. An alternative is a list of claims, by their indexes from 0, and of further
 -- choices. The first alternative that holds is taken, and only its claims reserve. Returns a function that
 -- checks the choices, to be called when the other claims have been checked.
 local function prepare_choices(choices)
@@ -172,7 +178,7 @@ local function prepare_choices(choices)
   return function()
     for _, choice in ipairs(choices) do
       if not holds_one(choice) and choice[1] == '1' then
-        local cause = { retryable = choice[2] == '1', failed = choice[3] == '1' }
+        local cause = { retryable = choice[2] == '1', failed = choice[3] == '1', awaits = choice[5] == '1' }
         each_claim(choice, function(index)
           local claim = claims[index]
           if results[index] ~= 'n 0' and not claim.holds then cause = one_of(cause, claim) end
@@ -217,6 +223,7 @@ if not approves then
   -- The proposal's own code, unless the proposal may approve later and a claim refuses for longer.
   local by_claim = proposed or retryable == '1' and not standing.retryable
   verdict, code = 'FAILURE', by_claim and 'RULE_REFUSED' or refusal_code
+  if standing and standing.awaits then code = 'AWAITING_APPROVAL' end
 end
 if code == 'RULE_REFUSED' and standing and not standing.failed then
   for index, claim in ipairs(claims) do

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { closestMatch } from '../../values/closest-match.ts';
+import type { PeoplesApproval } from '../facts.ts';
+import { formatInput } from '../fault.ts';
+import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
+import { durationText, wholeNumberText } from '../language/parameter.ts';
+import { type RuleOutcome, refuse } from '../outcome.ts';
+import { PEOPLE_FILE } from '../people.ts';
+import { defineRule } from './rule.ts';
+
+const WITHIN_MAX_MS = 30 * 86_400_000;
+const WITHIN = 'a time of at most 30d, like 12h or 7d';
+const GROUP = `the name of a group in ${PEOPLE_FILE}`;
+
+export const approval = defineRule({
+  name: 'approval',
+  summary: 'Enough people of a group must have approved exactly this callback.',
+  callbacks: ['payment', 'transfer', 'web3'],
+  parameters: z.strictObject({
+    by: z.string({ error: GROUP }).describe(`A group in ${PEOPLE_FILE}.`),
+    quorum: wholeNumberText
+      .describe('So many different people of the group must approve.')
+      .register(looserIf, LOWER),
+    within: durationText
+      .refine(({ ms }) => ms <= WITHIN_MAX_MS, { error: WITHIN })
+      .describe(
+        'How long people can approve it after it came first, and how long their approval counts, from 1s to 30d, ' +
+          'like 12h or 7d.',
+      )
+      .register(looserIf, HIGHER),
+  }),
+  compile: ({ by: group, quorum, within }, context) => {
+    const { groups } = context.people;
+    const members = groups.get(group);
+    if (members === undefined) {
+      const suggestion = closestMatch(group, groups.keys());
+      const fix = suggestion === undefined ? `add it to ${PEOPLE_FILE}` : `did you mean ${suggestion}?`;
+      return context.fault(['by'], `${PEOPLE_FILE} has no group ${formatInput(group)}`, fix);
+    }
+    if (quorum > members.length) {
+      const message = `the group ${group} has ${members.length} members, fewer than ${quorum}`;
+      return context.fault(['quorum'], message, `write at most ${members.length}`);
+    }
+    const values = { group, quorum: String(quorum), within: within.text };
+    return {
+      approval: { group, quorum, withinMs: within.ms },
+      evaluate: (_callback, { approval: given, nowMs }) => {
+        const problem = problemOf(given, nowMs);
+        if (given === undefined || problem !== undefined) return awaits(problem ?? NOBODY, values);
+        const approvers = given.approvers.filter((name) => members.includes(name));
+        const people = { ...values, approvers: approvers.join(' ') };
+        const because = `${approvers.length} of ${quorum} of ${group} approved it`;
+        const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
+        if (approvers.length < quorum) return awaits(`${because}${names}`, people);
+        return {
+          verdict: 'claim',
+          because: `${because}${names}, and nothing has changed about that since`,
+          values: people,
+          claims: [{ type: 'approval', id: given.id, version: given.version }],
+          valid: { fromMs: 0, untilMs: given.expiresAtMs },
+          retryable: true,
+          failed: true,
+        };
+      },
+    };
+  },
+});
+
+const NOBODY = 'nobody has approved it yet';
+
+/** Why nobody's approval counts. */
+function problemOf(given: PeoplesApproval | undefined, nowMs: number): string | undefined {
+  if (given === undefined) return undefined;
+  if (given.because !== '') return given.because;
+  return nowMs < given.expiresAtMs ? undefined : 'what was approved has expired';
+}
+
+const awaits = (because: string, values: RuleOutcome['values']): RuleOutcome => ({
+  ...refuse(because, values),
+  retryable: true,
+  failed: true,
+  awaits: true,
+});

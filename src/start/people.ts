@@ -1,0 +1,37 @@
+import { approvalOf, askPeople } from '../approvals/callbacks.ts';
+import type { SigningScope } from '../approvals/signers.ts';
+import { messageOf } from '../errors.ts';
+import type { Log } from '../observe/log.ts';
+import type { AskPeople } from '../pipeline/decide.ts';
+import { originOf } from '../settings/console.ts';
+import type { Settings } from '../settings/schema.ts';
+import type { ApprovalRequests } from '../store/store.ts';
+import type { Clock } from '../values/clock.ts';
+
+/** For which signatures count. Undefined if the settings have no `deployment`. */
+export function signingScope({ deployment, console }: Settings): SigningScope | undefined {
+  if (deployment === undefined) return undefined;
+  const site = console?.passkeys && { host: console.passkeys.host, origin: originOf(console.passkeys) };
+  return { deployment, site };
+}
+
+/** How the pipeline asks people. Without a log, it asks nobody, and only reads what they have said. */
+export function peopleOf(
+  settings: Settings,
+  { store, clock, log }: { readonly store: ApprovalRequests; readonly clock: Clock; readonly log?: Log },
+): AskPeople {
+  const parts = { store, clock, scope: signingScope(settings) };
+  return {
+    said: (callback, people) => approvalOf(parts, callback, people),
+    async ask(asked) {
+      if (log === undefined) return;
+      const { source, id } = asked.callback;
+      try {
+        if (await askPeople(parts, asked))
+          log.info('approval-requested', { source, subject: id, because: asked.because });
+      } catch (thrown) {
+        log.error('approval-not-requested', { source, subject: id, because: messageOf(thrown) });
+      }
+    },
+  };
+}
