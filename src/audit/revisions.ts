@@ -25,7 +25,10 @@ export async function writeRevisions(
     history.findLastIndex(({ atMs }) => atMs < fromMs),
   );
   const pushes = history.slice(first).filter(({ atMs }) => atMs < untilMs);
-  for (const { atMs, ...push } of pushes) bundle.add('revisions.jsonl', { ...push, at: isoTime(atMs) });
+  for (const { atMs, serial, ...push } of pushes) {
+    const signed = serial > 0 && { serial };
+    bundle.add('revisions.jsonl', { ...push, ...signed, at: isoTime(atMs) });
+  }
   const missing: string[] = [];
   for (const revision of new Set([...pushes.map((push) => push.revision), ...named])) {
     const because = await writeRevision(store, bundle, revision);

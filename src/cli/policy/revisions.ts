@@ -89,7 +89,11 @@ export const policyHistory: CommandRow = {
     );
     session.print(
       table(rows, 'No policies were pushed yet. Begin with `countersign policy push`.'),
-      history.map(({ atMs, ...entry }) => ({ ...entry, at: isoTime(atMs) })),
+      history.map(({ atMs, serial, ...entry }) => ({
+        ...entry,
+        ...(serial > 0 && { serial }),
+        at: isoTime(atMs),
+      })),
     );
     return 0;
   },
