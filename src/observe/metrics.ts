@@ -53,11 +53,20 @@ export interface Metrics extends ReconcileMetrics {
   journalOldest(read: ReadNumbers): void;
   /** Sets the function that counts replicas of Redis: `connected`, and `wanted` by an approval. */
   storeReplicas(read: ReadNumbers): void;
+  /** Sets the function that says what waits for people, by source. It runs for each scrape. */
+  requestsWaiting(read: () => ReadonlyMap<string, RequestsWaiting>): void;
   /** Sets the function that reads the counts of each receiver of notifications. It runs for each scrape. */
   notifications(read: () => readonly NotificationCounts[]): void;
   /** Sets the function that says how many lines of the log were dropped. It runs for each scrape. */
   linesDropped(read: () => number): void;
   text(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+/** The requests of a source that wait for people; the empty source: of all sources. */
+export interface RequestsWaiting {
+  readonly count: number;
+  /** Since when the oldest of them waits. */
+  readonly oldestMs: number | undefined;
 }
 
 /** The reconciliation that the service runs. */
@@ -132,6 +141,7 @@ export function createMetrics({
     apiDenied: () => denied.inc(),
     turnedAway: (reason) => turnedAway.inc({ reason }),
     unserved: (reason) => unserved.inc({ reason }),
+    ...requestMetrics(registry),
     linesDropped: (read) => void totalOf(registry, 'log_lines_dropped_total', lines, read),
     ...notificationMetrics(registry),
     ...stateMetrics(registry),
@@ -199,6 +209,40 @@ function notificationMetrics(registry: Registry): Pick<Metrics, 'notifications'>
     },
   });
   return { notifications: (next) => void (read = next) };
+}
+
+/** What waits for people. */
+function requestMetrics(registry: Registry): Pick<Metrics, 'requestsWaiting'> {
+  let read: () => ReadonlyMap<string, RequestsWaiting> = () => new Map();
+  const scraped = (
+    name: string,
+    help: string,
+    numberOf: (requests: RequestsWaiting) => number | undefined,
+  ): unknown =>
+    new Gauge({
+      name: `countersign_${name}`,
+      help,
+      labelNames: ['source'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [source, requests] of read()) {
+          const number = numberOf(requests);
+          if (number !== undefined) this.set({ source }, number);
+        }
+      },
+    });
+  scraped(
+    'approval_requests',
+    'Requests that wait for people. The empty source: those that hold for all sources.',
+    ({ count }) => count,
+  );
+  scraped(
+    'approval_request_oldest_timestamp_seconds',
+    'Since when the oldest request of a source waits for people.',
+    ({ oldestMs }) => (oldestMs === undefined ? undefined : oldestMs / 1000),
+  );
+  return { requestsWaiting: (next) => void (read = next) };
 }
 
 /** Whether the service approves, and by which policies. */

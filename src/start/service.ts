@@ -21,6 +21,7 @@ import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
 import { type Runtime, createRuntime } from './runtime.ts';
 import { groupsOf, missingStoreFile, openStore } from './store.ts';
+import { watchRequests } from './waiting-requests.ts';
 import { openTracing } from './tracing.ts';
 
 export interface Service {
@@ -101,6 +102,8 @@ async function start(given: ServiceParts, opened: AsyncDisposableStack): Promise
   describeSources(settings, secrets, keys.current(), log);
   for (const because of plugins.describe()) log.info('inquiry', { because });
   for (const because of notifications.describe()) log.info('notifications', { because });
+  const stopWatching = watchRequests({ settings, store: runtime.store, clock, log, notify, metrics });
+  opened.defer(stopWatching);
   reconciliation = await reconcileDays(parts, runtime);
   opened.defer(() => finishCallbacks(settings, { ports, runtime, reconciliation }));
   const { url: publicUrl } = ports.public;

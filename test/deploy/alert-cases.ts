@@ -198,6 +198,10 @@ CountersignNotificationsWait
   silent: notifications_waiting{A, receiver="chat.example"} 0x20 1x10 0x10
   silent: notifications_waiting{A, receiver="chat.example"} 0x40
   silent:
+CountersignApprovalsWait
+  fires source=vault: approval_request_oldest_timestamp_seconds{A, source="vault"} -4000x40
+  silent: approval_request_oldest_timestamp_seconds{A, source="vault"} -500x40
+  silent:
 CountersignEventLoopLag
   fires on=A: nodejs_eventloop_lag_p99_seconds{A} 0.2x40; ready{A} 1x40
   fires on=ANNOTATED: nodejs_eventloop_lag_p99_seconds{ANNOTATED} 0.2x40; ready{ANNOTATED} 1x40

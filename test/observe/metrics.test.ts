@@ -63,6 +63,24 @@ describe('the metrics of notifications', () => {
   });
 });
 
+describe('the metrics of what waits for people', () => {
+  it('are by source, and are read for each scrape', async () => {
+    const metrics = createMetrics(plain);
+    let read = new Map([['vault', { count: 2, oldestMs: 5000 as number | undefined }]]);
+    metrics.requestsWaiting(() => read);
+    expect(await rowsOf(metrics, 'approval_requests')).toEqual([
+      'countersign_approval_requests{source="vault"} 2',
+    ]);
+    expect((await metrics.text()).text).toContain(
+      'countersign_approval_request_oldest_timestamp_seconds{source="vault"} 5\n',
+    );
+    read = new Map([['vault', { count: 0, oldestMs: undefined }]]);
+    const { text } = await metrics.text();
+    expect(text).toContain('countersign_approval_requests{source="vault"} 0\n');
+    expect(text).not.toMatch(/^countersign_approval_request_oldest_timestamp_seconds\{/m);
+  });
+});
+
 describe('the program', () => {
   it('is named by its version and its commit', async () => {
     const { text } = await createMetrics(plain).text();

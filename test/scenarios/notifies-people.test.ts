@@ -2,10 +2,11 @@ import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createRequests } from '../../src/approvals/requests.ts';
 import { eventually } from '../eventually.ts';
 import { answers, takes } from '../notifications/rig.ts';
 import { type AnswerWith, type Asked, type OtherSide, SECRET, otherSide } from '../plugins/other-side.ts';
-import { SHOP_SECRET, type TestService, VAULT_TOKEN } from '../service.ts';
+import { SHOP_SECRET, type TestService, VAULT_TOKEN, transfer } from '../service.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type StoreHost, describeOnBothStores } from './on-both-stores.ts';
 
@@ -154,5 +155,40 @@ describeOnBothStores('people are notified', (host) => {
       const { count } = await logs(service, 'notifications-dropped');
       expect(count).toBe(3);
     }
+  });
+
+  it('of what waits for their approval, and of what was decided, once for all replicas', async () => {
+    const receiver = await otherSide(takes);
+    const secretFile = join(temporaryFolder(), 'secret');
+    writeFileSync(secretFile, SECRET, { mode: 0o600 });
+    const events = ['request', 'expiring', 'decided'];
+    const notifications = [{ url: receiver.url, secret: { file: secretFile }, events }];
+    const policies = {
+      'people.yaml': 'people: { ada: { roles: [approve] } }\ngroups: { treasury: [ada] }\n',
+      'transfers.yaml':
+        'policy: transfers\ncallback: transfer\nrules:\n  - approval: { by: treasury, quorum: 1, within: 24h }\n',
+    };
+    const options = { policies, settings: { deployment: 'acme-test', notifications } };
+    const first = await host.start(options);
+    await host.start(options, first);
+    expect(await first.cosign('/cosigner/withdraw', transfer())).toBe('FAILURE');
+    const of = (event: string): readonly Asked[] =>
+      receiver.asked.filter(({ json }) => json['event'] === event);
+    const [asked] = await come(() => of('request'), 1);
+    expect(asked?.json).toMatchObject({
+      text: expect.stringContaining('transfer:w-1 of vault waits for approval'),
+      data: { request: 'transfer:w-1', kind: 'callback', source: 'vault', state: 'waits for approval' },
+    });
+    await createRequests(first.store, Date.now, 'vault').change('transfer:w-1', () => ({
+      state: 'rejected',
+      endedBy: 'ada',
+      reason: 'unknown',
+    }));
+    const [decided] = await come(() => of('decided'), 1);
+    expect(decided?.json).toMatchObject({
+      text: expect.stringContaining('transfer:w-1 of vault is rejected by ada'),
+    });
+    expect(of('request')).toHaveLength(1);
+    expect(of('expiring')).toHaveLength(0);
   });
 });
