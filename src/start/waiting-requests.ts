@@ -31,6 +31,7 @@ interface Waiting {
   /** The source of a callback; the empty text for what holds for all sources. */
   readonly source: string;
   readonly request: ApprovalRequest;
+  readonly isExpiring: boolean;
 }
 
 /** Returns the function that ends this. Without a deployment nobody can sign, so nothing waits. */
@@ -69,14 +70,16 @@ async function findWaiting(
   const found = new Map<string, Waiting>();
   for (const source of scopes) {
     for (const request of await createRequests(store, clock, source).pending()) {
-      found.set(`${source} ${request.id} ${request.createdAtMs}`, { source, request });
+      const { id, createdAtMs, expiresAtMs } = request;
+      const isExpiring = expiresAtMs - clock() < EXPIRING * (expiresAtMs - createdAtMs);
+      found.set(`${source} ${id} ${createdAtMs}`, { source, request, isExpiring });
     }
   }
   for (const [key, each] of found) {
-    const { createdAtMs, expiresAtMs } = each.request;
+    const { isExpiring, request } = each;
     if (!before.has(key)) notify(notificationOf('request', each, 'waits for approval'));
-    if (expiresAtMs - clock() < EXPIRING * (expiresAtMs - createdAtMs)) {
-      notify(notificationOf('expiring', each, `waits for approval, until ${isoTime(expiresAtMs)}`));
+    if (isExpiring && before.get(key)?.isExpiring !== true) {
+      notify(notificationOf('expiring', each, `waits for approval, until ${isoTime(request.expiresAtMs)}`));
     }
   }
   for (const [key, { source, request }] of before) {
@@ -91,7 +94,7 @@ async function findWaiting(
 /** All replicas give an event the same id, and one of them sends it. */
 function notificationOf(
   event: NotificationEvent,
-  { source, request }: Waiting,
+  { source, request }: Pick<Waiting, 'source' | 'request'>,
   state: string,
 ): Parameters<Notify>[0] {
   const { id, kind, by, message, createdAtMs, expiresAtMs } = request;
