@@ -74,6 +74,7 @@ const pushInput = z.strictObject({
   message: z.string(),
   /** Its statement and signatures, where people must sign. */
   signed: signedInput,
+  unsigned: z.boolean().optional(),
 });
 
 export const pushPolicies: Act<PutInForceParts, typeof pushInput, Changed> = {
@@ -96,6 +97,7 @@ const rollbackInput = z.strictObject({
   revision: z.string(),
   message: z.string(),
   signed: signedInput,
+  unsigned: z.boolean().optional(),
 });
 
 export const rollBackPolicies: Act<
@@ -107,9 +109,9 @@ export const rollBackPolicies: Act<
   name: 'policy rollback',
   summary: 'Put an earlier revision in force again, and show what that changed.',
   input: rollbackInput,
-  async perform(parts, { revision, message, signed }, by) {
+  async perform(parts, { revision, ...push }, by) {
     const { release, expected } = await findRollback(parts.store, revision);
-    return { before: expected, ...(await putInForce(parts, { release, expected, by, message, signed })) };
+    return { before: expected, ...(await putInForce(parts, { release, expected, by, ...push })) };
   },
 };
 

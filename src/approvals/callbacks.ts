@@ -109,8 +109,9 @@ export async function approvalOf(
   const found = await createRequests(store, clock, callback.source).read(id);
   if (found === undefined) return undefined;
   const { request, version } = found;
-  const { expiresAtMs, by } = request;
-  const none = (because: string): PeoplesApproval => ({ id, version, approvers: [], expiresAtMs, because });
+  const { createdAtMs, expiresAtMs, by } = request;
+  const times = { createdAtMs, expiresAtMs };
+  const none = (because: string): PeoplesApproval => ({ id, version, approvers: [], ...times, because });
   if (scope === undefined) return none(NO_DEPLOYMENT);
   if (
     request.kind !== 'callback' ||
@@ -129,7 +130,7 @@ export async function approvalOf(
   }
   const { signers } = await signersOf(request, people, { role: 'approve', scope });
   const approvers = signers.map(({ person }) => person).filter((person) => person !== by);
-  return { id, version, approvers, expiresAtMs, because: '' };
+  return { id, version, approvers, ...times, because: '' };
 }
 
 const NO_DEPLOYMENT = 'the settings have no deployment, so nobody can sign';

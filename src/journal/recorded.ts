@@ -30,6 +30,7 @@ const approval = z.object({
   id: z.string(),
   version: z.number(),
   approvers: z.array(z.string()),
+  createdAtMs: z.number(),
   expiresAtMs: z.number(),
   because: z.string(),
 });

@@ -29,7 +29,9 @@ export interface PeoplesApproval {
   readonly version: number;
   /** The names of different people, each with a key of their own. None of them made the request. */
   readonly approvers: readonly string[];
-  /** The approvals count before this instant. */
+  /** When the request was made. */
+  readonly createdAtMs: number;
+  /** The approvals count before this instant, and before the rule's own time is over. */
   readonly expiresAtMs: number;
   /** Why none of them counts, such as a rejection: a sentence without its full stop. Empty if they count. */
   readonly because: string;

@@ -153,6 +153,7 @@ function checkKeys(people: ReadonlyMap<string, Person>, fault: Fault): void {
     const own = [
       ...sshKeys.map(({ fingerprint }, at) => [fingerprint, ['sshKeys', at]] as const),
       ...passkeys.map(({ id }, at) => [`passkey ${id}`, ['passkeys', at]] as const),
+      ...passkeys.map(({ publicKey }, at) => [`of passkey ${publicKey}`, ['passkeys', at]] as const),
     ];
     for (const [key, at] of own) {
       const owner = owners.get(key);

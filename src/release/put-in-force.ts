@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type ApprovalRequest, createRequests } from '../approvals/requests.ts';
 import type { Signature } from '../approvals/signers.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import type { Release } from '../policy/release.ts';
 import { refused } from '../signature/statement.ts';
 import type { ApprovalRequests, Control, Store } from '../store/store.ts';
@@ -40,6 +40,8 @@ export interface PutInForce {
   readonly expected: string;
   readonly by: string;
   readonly message: string;
+  /** Push without signatures although those in force are signed: services without `signers` alone follow it. */
+  readonly unsigned?: boolean | undefined;
   /** What was signed, and by whom so far; absent where nobody has to sign. */
   readonly signed?: { readonly statement: string; readonly signatures: readonly Signature[] } | undefined;
 }
@@ -74,8 +76,11 @@ export async function statementFor(
  */
 export async function putInForce(parts: PutInForceParts, given: PutInForce): Promise<InForceOrRequested> {
   const { store, clock, signers: rules } = parts;
-  const { signed, ...push } = given;
-  if (rules === undefined) return { control: await pushRelease(store, push) };
+  const { signed, unsigned: _unused, ...push } = given;
+  if (rules === undefined) {
+    await requireUnsigned(store, given);
+    return { control: await pushRelease(store, push) };
+  }
   if (signed === undefined || signed.signatures.length === 0) {
     throw refused('the settings have signers, and nobody has signed this; give --key with your SSH key');
   }
@@ -96,6 +101,18 @@ export async function putInForce(parts: PutInForceParts, given: PutInForce): Pro
     content: JSON.stringify(content),
   });
   return { request, trusted };
+}
+
+/** Settings without signers beside services that have some would stop every approval. */
+async function requireUnsigned(
+  store: Pick<Store, 'document'>,
+  { expected, unsigned }: PutInForce,
+): Promise<void> {
+  if (unsigned === true || expected === '' || (await signedOf(store, expected)) === undefined) return;
+  throw usageError(
+    'people signed the policies in force, and these settings have no signers: services that have them would refuse ' +
+      'every callback. Add `signers` to the settings of this command, or push with --unsigned if no service has them',
+  );
 }
 
 const contentShape = z.object({ document: z.string(), files: z.string().optional(), expected: z.string() });

@@ -141,7 +141,7 @@ async function judge(
   const before = await trustedDocument(parts, { previous, next: serial }, depth);
   // A revision that can't be trusted says nothing: neither who may sign, nor what is looser.
   if (before === undefined) return ofSettings;
-  const needed = onlyTightens(before, document) ? tighten : threshold;
+  const needed = tighten < threshold && onlyTightens(before, document) ? tighten : threshold;
   return signersAmong(bothPeople(pinned, peopleOf(before)), needed);
 }
 

@@ -81,9 +81,10 @@ function runTest(
   try {
     prepareStore(store, release, given, nowMs);
     let atMs = nowMs;
+    const approvalOf = approvalsOf();
     const results = callbacks.map((callback) => {
       atMs += callback.afterMs;
-      return runCallback({ store, release, given, bounds }, callback, atMs);
+      return runCallback({ store, release, given, bounds, approvalOf }, callback, atMs);
     });
     const passed = results.every(({ differences }) => differences.length === 0);
     return { file, line, test: name, passed, callbacks: results };
@@ -114,6 +115,7 @@ interface TestRun {
   readonly release: Release;
   readonly given: GivenState;
   readonly bounds: ParseBounds;
+  readonly approvalOf: ReturnType<typeof approvalsOf>;
 }
 
 function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackResult {
@@ -129,7 +131,7 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
   const prices = run.store.prices();
   const group = run.given.groups.get(source);
   const answers = answersTo(run, callback);
-  const approval = approvalBy(test, subjectOf(callback), atMs);
+  const approval = run.approvalOf(test, subjectOf(callback), atMs);
   const simulated = simulate(run, callback, { atMs, scheme, group, prices, answers, approval });
   const explanation = explainSimulated(simulated);
   const { deciding, because, rules } = explanation;
@@ -144,17 +146,24 @@ function runCallback(run: TestRun, test: TestCallback, atMs: number): CallbackRe
   return { line, source, subject: subjectOf(callback), atMs, expected, found, differences, rules };
 }
 
-/** What the people have said whom the test names. */
-export function approvalBy(
-  { approvedBy }: Pick<TestCallback, 'approvedBy'>,
+/** What people have said, of each callback of a test in turn. They are asked when a subject comes first. */
+export function approvalsOf(): (
+  test: Pick<TestCallback, 'approvedBy'>,
   id: string,
   atMs: number,
-): PeoplesApproval | undefined {
-  if (approvedBy === undefined) return undefined;
-  return { id, version: 1, approvers: approvedBy, expiresAtMs: atMs + DAY_MS, because: '' };
+) => PeoplesApproval | undefined {
+  const asked = new Map<string, number>();
+  return ({ approvedBy }, id, atMs) => {
+    const createdAtMs = asked.get(id) ?? atMs;
+    asked.set(id, createdAtMs);
+    if (approvedBy === undefined) return undefined;
+    const expiresAtMs = createdAtMs + REQUEST_MAX_MS;
+    return { id, version: 1, approvers: approvedBy, createdAtMs, expiresAtMs, because: '' };
+  };
 }
 
-const DAY_MS = 86_400_000;
+/** The longest time that a rule can give people. */
+const REQUEST_MAX_MS = 30 * 86_400_000;
 
 /** The answers that the test gives for each plugin, whatever the question. */
 function answersTo({ release, given }: TestRun, callback: Callback): ReadonlyMap<string, PluginAnswer> {

@@ -123,6 +123,7 @@ const approval = z.object({
   id: z.string(),
   version: z.number(),
   approvers: z.array(z.string()).readonly(),
+  createdAtMs: z.number(),
   expiresAtMs: z.number(),
   because: z.string(),
 });

@@ -65,6 +65,7 @@ describe('what people have said about a callback', () => {
       id: ID,
       version: 2,
       approvers: ['ada', 'ben'],
+      createdAtMs: NOW,
       expiresAtMs: NOW + HOUR_MS,
       because: '',
     });

@@ -54,6 +54,11 @@ groups:
       'passkeys[0].id',
     ],
     [
+      'one passkey under two ids',
+      'people: { ada: { roles: [read], passkeys: [{ id: YQ, publicKey: Yg }] }, ben: { roles: [read], passkeys: [{ id: Yw, publicKey: Yg }] } }',
+      'which ada has already',
+    ],
+    [
       'a key of two people',
       peopleText(['ada']) + peopleText(['ada']).replace('people:\n  ada', '  ben'),
       'which ada has already',

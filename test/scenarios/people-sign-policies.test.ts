@@ -157,6 +157,20 @@ describeOnBothStores('people sign what takes effect', (host) => {
     );
   });
 
+  it('is not undone by a push from settings without signers', async () => {
+    const service = await start();
+    await pushSigned(service, ['ada', 'ben']);
+    service.write('policies/payments.yaml', limited(10));
+    const without = { ...service.options, settings: {} };
+    const another = await host.start(without, service);
+    const { run } = placeIn(another.folder);
+    expect(await run`policy push --message ${'x'}`).toMatchObject(
+      reports(2, 'these settings have no signers'),
+    );
+    expect(await run`policy rollback previous --message ${'x'}`).toMatchObject({ code: 2 });
+    expect(await run`policy push --message ${'x'} --unsigned`).toMatchObject(prints(0, 'In force'));
+  });
+
   it('can be checked with ssh-keygen alone', async () => {
     const service = await start();
     const { place } = service;

@@ -15,7 +15,7 @@ import { createTrace } from '../../src/pipeline/outcome.ts';
 import { proposalFromJson } from '../../src/policy/proposal.ts';
 import type { Release } from '../../src/policy/release.ts';
 import type { GivenState, PolicyTest, TestCallback } from '../../src/policy/suite/suite.ts';
-import { type Found, approvalBy } from '../../src/simulation/run-tests.ts';
+import { type Found, approvalsOf } from '../../src/simulation/run-tests.ts';
 import { createFollower } from '../../src/release/follow.ts';
 import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
@@ -81,11 +81,12 @@ export async function runOn(
   const ask = answering(given);
   const base: DecideParts = { store, policies, ask, groupOf, clock, answerTimeoutMs: 30_000 };
   const found: Found[] = [];
+  const approvalOf = approvalsOf();
   let atMs = nowMs;
   for (const callback of callbacks) {
     atMs += callback.afterMs;
     setClock(atMs);
-    found.push(await decided({ ...base, people: approving(staging, callback) }, callback));
+    found.push(await decided({ ...base, people: approving(staging, callback, approvalOf) }, callback));
   }
   return found;
 }
@@ -130,11 +131,15 @@ function answering({ answers }: GivenState): AskPlugin {
 }
 
 /** People who have approved the callback, in a request that the store has. */
-function approving({ store, clock }: Staging, test: TestCallback): AskPeople {
+function approving(
+  { store, clock }: Staging,
+  test: TestCallback,
+  approvalOf: ReturnType<typeof approvalsOf>,
+): AskPeople {
   return {
     ask: () => Promise.resolve(),
     async said(callback) {
-      const approval = approvalBy(test, subjectOf(callback), clock());
+      const approval = approvalOf(test, subjectOf(callback), clock());
       if (approval === undefined) return undefined;
       const request = { scope: callback.source, id: approval.id, expected: 0, value: '{}', isOpen: true };
       await store.changeApprovalRequest({ ...request, keepMs: 30 * 86_400_000 });

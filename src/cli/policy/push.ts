@@ -105,6 +105,7 @@ export const policyPush: CommandRow = {
       expected,
       message: `${message ?? NO_REASON}${skipped ? SKIPPED : ''}`,
       signed: await signedByCaller(session, call, { release, expected, shown }),
+      unsigned: call.flag('unsigned'),
     };
     const result = await perform(pushPolicies, await policyParts(session), given, session);
     const json = { pushed: 'control' in result, ...facts, ...pushPolicies.json(result), diff, warnings };
@@ -237,7 +238,7 @@ export const policyRollback: CommandRow = {
     const diff = await diffFrom(store, { before, release, sources: sourceNames(session) });
     const shown = diffOrReason(diff);
     const signed = await signedByCaller(session, call, { release, expected: before, shown });
-    const given = { revision: release.revision, message, signed };
+    const given = { revision: release.revision, message, signed, unsigned: call.flag('unsigned') };
     const result = await perform(rollBackPolicies, parts, given, session);
     for (const list of await unmatchedInStore(session.settings(), store, release)) {
       session.report(`Warning: ${unmatchedText(list)}.`);

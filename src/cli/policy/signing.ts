@@ -30,12 +30,16 @@ import { sourceNames } from '../sources.ts';
 import { signBySsh } from '../ssh-sign.ts';
 import { writeFiles } from './revisions.ts';
 
+const KEY = 'sign with this SSH key, or with the key of the agent whose .pub file this is';
+
 /** `--key`, for what people sign. */
 export const keyOption = (command: Command): Command =>
-  command.option(
-    '--key <file>',
-    'sign with this SSH key, or with the key of the agent whose .pub file this is; needed if the settings have signers',
-  );
+  command
+    .option('--key <file>', `${KEY}; needed if the settings have signers`)
+    .option(
+      '--unsigned',
+      'push without signatures over policies that people signed, if no service has signers',
+    );
 
 /** What the acts on policies need, of a command's session. */
 export async function policyParts(session: Session) {
@@ -84,10 +88,9 @@ export const policySign: CommandRow = {
   summary: signPolicies.summary,
   example: 'policy sign r7k2mqx --key ~/.ssh/id_ed25519\npolicy sign r7k2mqx --show',
   define: (command) =>
-    byOption(keyOption(command.argument('<request>', 'the id that `policy push` printed'))).option(
-      '--show',
-      'show what would change, and sign nothing',
-    ),
+    byOption(
+      command.argument('<request>', 'the id that `policy push` printed').option('--key <file>', KEY),
+    ).option('--show', 'show what would change, and sign nothing'),
   async run(session, call) {
     const signers = requireSigners(session);
     const [id = ''] = call.arguments;

@@ -9,6 +9,8 @@ import { PEOPLE_FILE } from '../people.ts';
 import { defineRule } from './rule.ts';
 
 const WITHIN_MAX_MS = 30 * 86_400_000;
+/** How far the clocks of replicas may differ. */
+const CLOCKS_DIFFER_MS = 3_600_000;
 const WITHIN = 'a time of at most 30d, like 12h or 7d';
 const GROUP = `the name of a group in ${PEOPLE_FILE}`;
 
@@ -45,8 +47,10 @@ export const approval = defineRule({
     return {
       approval: { group, quorum, withinMs: within.ms },
       evaluate: (_callback, { approval: given, nowMs }) => {
-        const problem = problemOf(given, nowMs);
-        if (given === undefined || problem !== undefined) return awaits(problem ?? NOBODY, values);
+        if (given === undefined) return awaits(NOBODY, values);
+        const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + within.ms);
+        const problem = problemOf(given, { nowMs, untilMs });
+        if (problem !== undefined) return awaits(problem, values);
         const approvers = given.approvers.filter((name) => members.includes(name));
         const people = { ...values, approvers: approvers.join(' ') };
         const because = `${approvers.length} of ${quorum} of ${group} approved it`;
@@ -57,7 +61,7 @@ export const approval = defineRule({
           because: `${because}${names}, and nothing has changed about that since`,
           values: people,
           claims: [{ type: 'approval', id: given.id, version: given.version }],
-          valid: { fromMs: 0, untilMs: given.expiresAtMs },
+          valid: { fromMs: 0, untilMs },
           retryable: true,
           failed: true,
         };
@@ -69,10 +73,15 @@ export const approval = defineRule({
 const NOBODY = 'nobody has approved it yet';
 
 /** Why nobody's approval counts. */
-function problemOf(given: PeoplesApproval | undefined, nowMs: number): string | undefined {
-  if (given === undefined) return undefined;
-  if (given.because !== '') return given.because;
-  return nowMs < given.expiresAtMs ? undefined : 'what was approved has expired';
+function problemOf(
+  { because, createdAtMs }: PeoplesApproval,
+  { nowMs, untilMs }: { readonly nowMs: number; readonly untilMs: number },
+): string | undefined {
+  if (because !== '') return because;
+  // Whoever can write to the store could ask for an approval of next year.
+  if (createdAtMs > nowMs + CLOCKS_DIFFER_MS)
+    return 'people were asked in the future, by a clock that is wrong';
+  return nowMs < untilMs ? undefined : 'what was approved has expired';
 }
 
 const awaits = (because: string, values: RuleOutcome['values']): RuleOutcome => ({
