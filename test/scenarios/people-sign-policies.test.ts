@@ -160,10 +160,9 @@ describeOnBothStores('people sign what takes effect', (host) => {
   it('is not undone by a push from settings without signers', async () => {
     const service = await start();
     await pushSigned(service, ['ada', 'ben']);
-    service.write('policies/payments.yaml', limited(10));
-    const without = { ...service.options, settings: {} };
-    const another = await host.start(without, service);
-    const { run } = placeIn(another.folder);
+    const another = await host.start({ ...service.options, settings: {} }, service);
+    const { run, write } = placeIn(another.folder);
+    write('policies/payments.yaml', limited(10));
     expect(await run`policy push --message ${'x'}`).toMatchObject(
       reports(2, 'these settings have no signers'),
     );
