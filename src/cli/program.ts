@@ -70,6 +70,7 @@ const groupSummaries: Readonly<Record<string, string>> = {
   send: 'Send a callback as the platform or the co-signer does.',
   simulate: 'Say what a callback would be answered now, without sending it.',
   policy: 'Check, test, push and roll back policies.',
+  approvals: 'Show what waits for people, and approve or reject it.',
   list: 'Show and change the lists that policies use.',
   orders: 'Announce orders for the rule `expected-order`.',
   prices: 'Set prices of assets for the rule `value-limit`.',
