@@ -176,16 +176,17 @@ export const wholeUpTo = (max: number) => {
   return z.string({ error }).refine(isValid, { error }).transform(Number);
 };
 
+const DAY_MS = 86_400_000;
 const UNITS_MS: ReadonlyMap<string, number> = new Map([
   ['s', 1000],
   ['m', 60_000],
   ['h', 3_600_000],
-  ['d', 86_400_000],
+  ['d', DAY_MS],
 ]);
 export const DURATION_PATTERN = /^([1-9]\d{0,7})([smhd])$/;
-export const DURATION_MAX_MS = 92 * 86_400_000;
+export const DURATION_MAX_MS = 92 * DAY_MS;
 /** The longest window in which a rule counts. */
-export const WINDOW_MAX_MS = 400 * 86_400_000;
+export const WINDOW_MAX_MS = 400 * DAY_MS;
 
 /**
  * A duration like `90s`, `10m`, `24h` or `7d`, in milliseconds: at least 1s, by default at most 92d.
@@ -197,18 +198,22 @@ export function durationMs(text: string, maxMs = DURATION_MAX_MS): number | unde
   return lengthMs === 0 || lengthMs > maxMs ? undefined : lengthMs;
 }
 
-const DURATION = 'a duration from 1s to 92d, like 90s, 10m, 24h or 7d';
+/** A duration of at most so many days, as text and in milliseconds. */
+export const durationUpTo = (days: number) => {
+  const error = `a duration from 1s to ${days}d, like 90s, 10m, 24h or 7d`;
+  return z
+    .string({ error })
+    .regex(DURATION_PATTERN, { error })
+    .transform((text, context) => {
+      const ms = durationMs(text, days * DAY_MS);
+      if (ms !== undefined) return { text, ms };
+      context.addIssue({ code: 'custom', message: error });
+      return z.NEVER;
+    });
+};
 
 /** A duration, as text and in milliseconds. */
-export const durationText = z
-  .string({ error: DURATION })
-  .regex(DURATION_PATTERN, { error: DURATION })
-  .transform((text, context) => {
-    const ms = durationMs(text);
-    if (ms !== undefined) return { text, ms };
-    context.addIssue({ code: 'custom', message: DURATION });
-    return z.NEVER;
-  });
+export const durationText = durationUpTo(DURATION_MAX_MS / DAY_MS);
 
 export type Duration = z.output<typeof durationText>;
 

@@ -1,17 +1,14 @@
 import { z } from 'zod';
-import { closestMatch } from '../../values/closest-match.ts';
 import type { PeoplesApproval } from '../facts.ts';
-import { formatInput } from '../fault.ts';
+import { fixFor, formatInput } from '../fault.ts';
 import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
-import { durationText, wholeNumberText } from '../language/parameter.ts';
+import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
 import { defineRule } from './rule.ts';
 
-const WITHIN_MAX_MS = 30 * 86_400_000;
 /** How far the clocks of replicas may differ. */
 const CLOCKS_DIFFER_MS = 3_600_000;
-const WITHIN = 'a time of at most 30d, like 12h or 7d';
 const GROUP = `the name of a group in ${PEOPLE_FILE}`;
 
 export const approval = defineRule({
@@ -23,8 +20,7 @@ export const approval = defineRule({
     quorum: wholeNumberText
       .describe('So many different people of the group must approve.')
       .register(looserIf, LOWER),
-    within: durationText
-      .refine(({ ms }) => ms <= WITHIN_MAX_MS, { error: WITHIN })
+    within: durationUpTo(30)
       .describe(
         'How long people can approve it after it came first, and how long their approval counts, from 1s to 30d, ' +
           'like 12h or 7d.',
@@ -35,8 +31,10 @@ export const approval = defineRule({
     const { groups } = context.people;
     const members = groups.get(group);
     if (members === undefined) {
-      const suggestion = closestMatch(group, groups.keys());
-      const fix = suggestion === undefined ? `add it to ${PEOPLE_FILE}` : `did you mean ${suggestion}?`;
+      const fix =
+        groups.size === 0
+          ? `write ${PEOPLE_FILE} beside the policies, and the group with its members below groups there`
+          : fixFor(group, [...groups.keys()]);
       return context.fault(['by'], `${PEOPLE_FILE} has no group ${formatInput(group)}`, fix);
     }
     if (quorum > members.length) {
@@ -47,18 +45,19 @@ export const approval = defineRule({
     return {
       approval: { group, quorum, withinMs: within.ms },
       evaluate: (_callback, { approval: given, nowMs }) => {
-        if (given === undefined) return awaits(NOBODY, values);
+        // Each member counts once.
+        const approvers = members.filter((name) => given?.approvers.includes(name) === true);
+        const people = { ...values, approvers: approvers.join(' ') };
+        const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
+        const because = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
+        if (given === undefined) return awaits(because, people);
         const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + within.ms);
         const problem = problemOf(given, { nowMs, untilMs });
         if (problem !== undefined) return awaits(problem, values);
-        const approvers = given.approvers.filter((name) => members.includes(name));
-        const people = { ...values, approvers: approvers.join(' ') };
-        const because = `${approvers.length} of ${quorum} of ${group} approved it`;
-        const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
-        if (approvers.length < quorum) return awaits(`${because}${names}`, people);
+        if (approvers.length < quorum) return awaits(because, people);
         return {
           verdict: 'claim',
-          because: `${because}${names}, and nothing has changed about that since`,
+          because: `${because}, and nothing has changed about that since`,
           values: people,
           claims: [{ type: 'approval', id: given.id, version: given.version }],
           valid: { fromMs: 0, untilMs },
@@ -69,8 +68,6 @@ export const approval = defineRule({
     };
   },
 });
-
-const NOBODY = 'nobody has approved it yet';
 
 /** Why nobody's approval counts. */
 function problemOf(
