@@ -19,6 +19,9 @@ export type ApprovalClaim = Readonly<z.output<typeof approvalClaim>>;
 export const approvalFound = z.enum(['current', 'missing', 'used', 'changed']);
 export type ApprovalFound = z.output<typeof approvalFound>;
 
+/** Whether people can still approve what such a request would approve. They can't once another operation has used it. */
+export const canBeApproved = (found: ApprovalFound): boolean => found === 'missing' || found === 'changed';
+
 export const approvalResult = z.strictObject({
   ...resultMembers('approval'),
   approval: approvalFound,

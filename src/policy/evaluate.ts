@@ -258,7 +258,8 @@ function judgeAny(group: CompiledGroup, place: Place): Judged {
   const { failed } = standing;
   if (outcome.verdict === 'pass') return { ...holds, standing: { failed } };
   const choice = { result, decides: group.mode === 'enforce', ...own, alternatives };
-  return { ...holds, requires: [choice], standing: { ...own, failed } };
+  // Whether it refuses, and for what, is only known in the store.
+  return { ...holds, requires: [choice], standing: { ...own, failed, awaits: undefined } };
 }
 
 function outcomeOfAny(alternatives: OpenChoice['alternatives'], results: readonly RuleResult[]): RuleOutcome {
@@ -374,6 +375,7 @@ function proposalOf(
   // A refusal by a rule is the more useful reason.
   const refusal = isRefused ? undefined : !covers ? 'NO_POLICY' : tooMany ? 'TOO_MANY_CLAIMS' : undefined;
   const standing = isRefused ? combine('all', refusals) : LASTS;
+  const awaiting = refusals.filter((each) => each.awaits === true);
   const varies = valid !== undefined || usesPrices === true || retryable === true;
   return {
     revision,
@@ -387,6 +389,7 @@ function proposalOf(
     lastingBy: refusals.find((each) => each.retryable !== true)?.result,
     failed: standing.failed === true ? true : undefined,
     awaits: standing.awaits === true ? true : undefined,
+    awaiting: awaiting.length === 0 ? undefined : awaiting.map(({ result }) => result),
     prices: usesPrices === true ? priceVersion : 0,
     validFromMs: Math.max(0, valid?.fromMs ?? 0),
     validUntilMs: valid?.untilMs ?? Number.MAX_SAFE_INTEGER,
@@ -457,14 +460,17 @@ export interface ApprovalRule extends NonNullable<CompiledRule['approval']> {
   readonly rule: string;
 }
 
-/** The rules for which people must approve a callback, of those that may apply to it at some time and some prices. */
+/**
+ * The enforcing rules for which people must approve a callback, of those that may apply to it at some time and some
+ * prices. For rules that only observe, nobody is asked.
+ */
 export function approvalRulesOf(release: Release | undefined, received: Callback): readonly ApprovalRule[] {
   if (release?.asksPeople !== true) return NONE;
   const read = readByChain(received, release.assets);
   return release.policiesFor(read).flatMap((policy) => {
     const callback = withMovements(read, policy.movements);
-    return rulesIn(policy, callback).flatMap(({ name: rule, approval }) =>
-      approval === undefined ? [] : [{ ...approval, policy: policy.name, rule }],
+    return rulesIn(policy, callback).flatMap(({ name: rule, mode, approval }) =>
+      approval === undefined || mode === 'observe' ? [] : [{ ...approval, policy: policy.name, rule }],
     );
   });
 }

@@ -2,15 +2,16 @@ import { z } from 'zod';
 import { BOUNDS, type Claim, type ClaimResult, explainClaim, isChecked } from '../claims/claims.ts';
 import type { Amount } from '../values/amount.ts';
 import {
-  type Alternative,
   type Choice,
   type Proposal,
   type RuleResult,
   ownResults,
   claimsIn,
+  isTaken,
   proposalFromJson,
   standingInStore,
 } from './proposal.ts';
+import type { Standing } from './standing.ts';
 
 /** The store's decision on a proposal. */
 export interface StoreDecision {
@@ -123,7 +124,10 @@ function* refusingIn(proposal: Explained, decision: StoreDecision): Generator<Re
   }
 }
 
-/** The first rule that refuses now. */
+/**
+ * The first rule that refuses now. One for which people's approval is missing comes after all others, because they
+ * are not asked as long as others refuse.
+ */
 function decidingIn(
   refusing: Iterable<Refusing>,
   proposal: Explained,
@@ -131,18 +135,30 @@ function decidingIn(
 ): Refusing | undefined {
   if (!isByRules(decision)) return undefined;
   const isRepeat = (decision.of ?? '') !== '';
+  let awaiting: Refusing | undefined;
   for (const each of refusing) {
-    if (!isRepeat || lasts(each.index, proposal, decision)) return each;
+    if (isRepeat ? lasts(each.index, proposal, decision) : !awaits(each.index, proposal, decision))
+      return each;
+    awaiting ??= each;
   }
-  return undefined;
+  return isRepeat ? undefined : awaiting;
 }
 
 /** Whether the refusal of a rule stands until a push or a change of a list: see Proposal. */
 function lasts(index: number, proposal: Explained, decision: StoreDecision): boolean {
   if (proposal.results[index]?.verdict === 'refuse') return index === proposal.lastingBy;
-  const refused = choiceAt(proposal.choices, index) ?? indexesOf(proposal, index);
-  return standingInStore(refused, proposal.claims, decision.claims).retryable !== true;
+  return standingOf(index, proposal, decision).retryable !== true;
 }
+
+/** Whether a rule refuses only for lack of people's approval. */
+function awaits(index: number, proposal: Explained, decision: StoreDecision): boolean {
+  if (proposal.results[index]?.verdict === 'refuse') return proposal.awaiting?.includes(index) === true;
+  return standingOf(index, proposal, decision).awaits === true;
+}
+
+/** How long a refusal of a rule by the store stands. */
+const standingOf = (index: number, proposal: Explained, { claims }: StoreDecision): Standing =>
+  standingInStore(choiceAt(proposal.choices, index) ?? indexesOf(proposal, index), proposal.claims, claims);
 
 const entryDetail = z.object({ proposal: z.unknown() });
 
@@ -285,7 +301,7 @@ function explainChoice(
     const refused =
       alternative.requires === undefined ? own.filter((each) => each.verdict === 'refuse') : own;
     const explanations = refused.map(({ index }) => explainResult(index, proposal, decision));
-    if (isTaken(alternative, decision)) {
+    if (isTaken(alternative, decision.claims)) {
       const [first] = explanations;
       const holds = `alternative ${at + 1} holds: ${first?.rule}: ${first?.because}`;
       const not = failed.map((text) => `; not ${text}`);
@@ -295,17 +311,6 @@ function explainChoice(
     failed.push(`alternative ${at + 1}: ${refusing?.rule}: ${refusing?.because}`);
   }
   return { ...explained, verdict: 'FAILURE', because: `no alternative holds: ${failed.join('; ')}` };
-}
-
-/** Whether an alternative holds. The store checks none after the one that it takes. */
-function isTaken({ requires }: Alternative, { claims }: Pick<StoreDecision, 'claims'>): boolean {
-  return (
-    requires?.every((requirement) =>
-      typeof requirement === 'number'
-        ? claims[requirement]?.holds === true
-        : requirement.alternatives.some((alternative) => isTaken(alternative, { claims })),
-    ) ?? false
-  );
 }
 
 function explainResult(index: number, proposal: Explained, decision: StoreDecision): RuleExplanation {

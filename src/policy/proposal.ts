@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { canBeApproved } from '../claims/approval.ts';
 import {
   type Claim,
   type ClaimResult,
@@ -86,6 +87,29 @@ export const claimsIn = ({ alternatives }: Pick<Choice, 'alternatives'>): readon
     .flatMap(({ requires = [] }) => requires)
     .flatMap((each) => (typeof each === 'number' ? [each] : claimsIn(each)));
 
+/** Whether an alternative holds. The store checks none after the one that it takes. */
+export const isTaken = ({ requires }: Alternative, found: readonly ClaimResult[]): boolean =>
+  requires?.every((each) => isMet(each, found)) ?? false;
+
+const isMet = (required: Requirement, found: readonly ClaimResult[]): boolean =>
+  typeof required === 'number'
+    ? found[required]?.holds === true
+    : required.alternatives.some((alternative) => isTaken(alternative, found));
+
+/** Whether a refusal by a claim, or by a choice of which no alternative holds, is only for lack of people's approval. */
+function awaitsApproval(refused: Requirement, found: readonly ClaimResult[]): boolean {
+  if (typeof refused === 'number') {
+    const result = found[refused];
+    return result?.type === 'approval' && canBeApproved(result.approval);
+  }
+  if (refused.awaits === true) return true;
+  return refused.alternatives.some(({ requires }) => {
+    // The store checks nothing after the first that fails.
+    const failing = requires?.find((each) => !isMet(each, found));
+    return failing !== undefined && awaitsApproval(failing, found);
+  });
+}
+
 /** How long a refusal stands by a claim that the store checked, and that fails. */
 const standingOfClaim = (claim: Claim, result: ClaimResult): Standing => ({
   retryable: claim.retryable,
@@ -105,10 +129,12 @@ export function standingInStore(
   const isChoice = 'alternatives' in refused;
   const failing = (isChoice ? claimsIn(refused) : refused).flatMap((at) => {
     const [claim, result] = [claims[at], found[at]];
-    return claim !== undefined && isChecked(result) && !result.holds ? [standingOfClaim(claim, result)] : [];
+    if (claim === undefined || !isChecked(result) || result.holds) return [];
+    return [{ ...standingOfClaim(claim, result), awaits: awaitsApproval(at, found) }];
   });
+  if (!isChoice) return combine('all', failing);
   // Any alternative may hold later, so a change of one is enough.
-  return isChoice ? combine('one', [refused, ...failing]) : combine('all', failing);
+  return { ...combine('one', [refused, ...failing]), awaits: awaitsApproval(refused, found) };
 }
 
 const placeOf = (result: Pick<RuleResult, 'rule'>): string => result.rule.slice(result.rule.indexOf('#') + 1);
@@ -149,6 +175,8 @@ const proposalSchema = z.strictObject({
   failed: z.boolean().optional(),
   /** True if rules refuse, and all of them only for lack of people's approval. */
   awaits: z.boolean().optional(),
+  /** The enforcing results that refuse only for that, also if others refuse as well. Absent if none does. */
+  awaiting: z.array(z.number()).readonly().optional(),
   /**
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
    * push.

@@ -142,7 +142,7 @@ const EVERYWHERE: readonly string[] = [
     `decided FAILURE ${code}`,
     `repeated FAILURE ${code}`,
   ]),
-  ...['FROZEN', 'TERMS_CHANGED', 'SCHEME_CHANGED', 'RELEASED', 'NOTHING_IN_FORCE'].map(
+  ...['AWAITING_APPROVAL', 'FROZEN', 'TERMS_CHANGED', 'SCHEME_CHANGED', 'RELEASED', 'NOTHING_IN_FORCE'].map(
     (code) => `decided FAILURE ${code}`,
   ),
   ...['window', 'distinct', 'refusals', 'list', 'aged', 'mark', 'order', 'approval', 'speed-up'].flatMap(

@@ -74,6 +74,8 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
   const claims = drawn.map((claim, at) =>
     at < of ? { ...claim, result: at } : { ...claim, result: at, decides: false },
   );
+  const refusal = refusalOf(random, approves, revision);
+  const awaits = !approves && refusal === undefined && random.oneIn(2);
   const choices = of < claims.length || random.oneIn(12) ? [randomChoice(random, claims, of, 0)] : undefined;
   return request({
     source,
@@ -92,9 +94,10 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
       random.oneIn(6) ? nowMs : nowMs + 9,
     ]),
     approves,
-    refusal: refusalOf(random, approves, revision),
-    failed: !approves && random.oneIn(4),
-    retryable: !approves && random.oneIn(3),
+    refusal,
+    failed: !approves && (awaits || random.oneIn(4)),
+    retryable: !approves && (awaits || random.oneIn(3)),
+    ...(awaits && { awaits }),
     prices: random.pick([0, 0, prices, random.oneIn(8) ? prices + 1 : prices]),
     claims,
     ...(choices && { choices }),
@@ -163,6 +166,7 @@ function randomChoice(random: Random, claims: readonly Claim[], of: number, dept
     decides: !random.oneIn(5),
     retryable: random.oneIn(3),
     failed: random.oneIn(6),
+    ...(random.oneIn(4) && { awaits: true }),
     alternatives: shares.map((requires) => {
       const [first, ...others] = requires;
       const inner = (): Choice => ({

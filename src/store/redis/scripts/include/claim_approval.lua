@@ -25,6 +25,7 @@ function CLAIM_KINDS.approval()
     claim.request = approval_request_read(claim.key, KEYS[claim.keys_from + 1], claim.id, step.now)
     local found = request_found(claim.request, claim)
     claim.holds = found == 'current'
+    claim.awaits = found == 'missing' or found == 'changed'
     return { 'p', '0', found }
   end
 

@@ -6,7 +6,7 @@
 --   from argument `at` on. Returns the position of the next argument, and the number of its keys if it has
 --   several. Sets `claim.remembered` to a field of the subject that it needs.
 -- check(claim, step): sets `claim.holds` and returns the result, whose second text is '0' until settle.lua
---   sets it: see src/claims/stored.ts.
+--   sets it: see src/claims/stored.ts. Sets `claim.awaits` if it fails only for lack of people's approval.
 -- undo(claim): takes back what `check` counted, because the alternative of the claim is not taken.
 -- refuse(claim, step): on a refusal that counts for lock-outs, changes `claim.result`. That of a claim with
 --   `claim.failed` does not count.

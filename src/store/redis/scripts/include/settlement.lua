@@ -42,8 +42,9 @@ while key_at <= #KEYS do
   -- With all fields of a window from the start, because a table that grows is reallocated.
   local claim = {
     kind = kind, key = KEYS[key_at], keys_from = key_at, decides = decides == '1',
-    retryable = claim_retryable == '1', failed = claim_failed == '1', holds = false, remembered = false,
-    known = false, amount = false, max = false, length_ms = false, ends = false, window = false,
+    retryable = claim_retryable == '1', failed = claim_failed == '1', awaits = false, holds = false,
+    remembered = false, known = false, amount = false, max = false, length_ms = false, ends = false,
+    window = false,
   }
   local keys
   at, keys = kind.read(claim, header, rest, at + 1, step)
@@ -103,16 +104,14 @@ local function all_of(one, other)
   }
 end
 local function one_of(one, other)
-  return {
-    retryable = one.retryable or other.retryable, failed = one.failed or other.failed,
-    awaits = one.awaits or other.awaits,
-  }
+  return { retryable = one.retryable or other.retryable, failed = one.failed or other.failed }
 end
 
 -- If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
 -- How the refusal stands; false as long as nothing refuses.
-local standing = not proposed and { retryable = retryable == '1', failed = failed == '1', awaits = awaits == '1' }
+local standing = not proposed
+  and { retryable = retryable == '1', failed = failed == '1', awaits = awaits == '1' }
 local function refused_by(cause)
   approves = false
   standing = standing and all_of(standing, cause) or cause
@@ -129,9 +128,10 @@ local function check(index)
 end
 
 -- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, its
--- alternatives, and whether it lacks only people's approval. An alternative is a list of claims, by their indexes from 0, and of further
--- choices. The first alternative that holds is taken, and only its claims reserve. Returns a function that
--- checks the choices, to be called when the other claims have been checked.
+-- alternatives, and whether one that the evaluation refused lacks only people's approval. An alternative is a list
+-- of claims, by their indexes from 0, and of further choices. The first alternative that holds is taken, and only
+-- its claims reserve. Returns a function that checks the choices, to be called when the other claims have been
+-- checked.
 local function prepare_choices(choices)
   local function each_claim(choice, visit)
     for _, alternative in ipairs(choice[4]) do
@@ -147,15 +147,16 @@ local function prepare_choices(choices)
     end)
   end
 
+  -- Both also return whether it lacks only people's approval if it does not hold.
   local taken, holds_one = {}, nil
   local function holds_all(alternative)
     local from = #taken + 1
     for _, item in ipairs(alternative) do
-      local holds
+      local holds, awaits
       if type(item) == 'table' then
-        holds = holds_one(item)
+        holds, awaits = holds_one(item)
       elseif claims[item + 1] then
-        holds = check(item + 1)
+        holds, awaits = check(item + 1), claims[item + 1].awaits
         taken[#taken + 1] = claims[item + 1]
       end
       if not holds then
@@ -163,26 +164,31 @@ local function prepare_choices(choices)
           if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
           taken[at] = nil
         end
-        return false
+        return false, awaits
       end
     end
     return true
   end
   function holds_one(choice)
+    local awaits = choice[5] == '1'
     for _, alternative in ipairs(choice[4]) do
-      if holds_all(alternative) then return true end
+      local holds, awaits_alone = holds_all(alternative)
+      if holds then return true end
+      awaits = awaits or awaits_alone
     end
-    return false
+    return false, awaits
   end
 
   return function()
     for _, choice in ipairs(choices) do
-      if not holds_one(choice) and choice[1] == '1' then
-        local cause = { retryable = choice[2] == '1', failed = choice[3] == '1', awaits = choice[5] == '1' }
+      local holds, awaits = holds_one(choice)
+      if not holds and choice[1] == '1' then
+        local cause = { retryable = choice[2] == '1', failed = choice[3] == '1' }
         each_claim(choice, function(index)
           local claim = claims[index]
           if results[index] ~= 'n 0' and not claim.holds then cause = one_of(cause, claim) end
         end)
+        cause.awaits = awaits
         refused_by(cause)
       end
     end
