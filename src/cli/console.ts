@@ -1,5 +1,13 @@
 import { ROLES, type Role } from '../act/act.ts';
-import { invitePerson, memberJson, peopleOf, removePerson, signOutPerson } from '../console/sign-in/acts.ts';
+import {
+  invitePerson,
+  memberJson,
+  noPasskey,
+  peopleLines,
+  peopleOf,
+  removePerson,
+  signOutPerson,
+} from '../console/sign-in/acts.ts';
 import { INVITATION_MAX_MS } from '../console/sign-in/people.ts';
 import { usageError } from '../errors.ts';
 import { durationMs } from '../policy/language/parameter.ts';
@@ -29,10 +37,24 @@ export const consoleInvite = actCommand(invitePerson, {
 
 export const consolePeople: CommandRow = {
   path: 'console people',
-  summary: 'Show who has a passkey for the console: roles, passkeys, sessions and last sign-in.',
-  example: 'console people',
-  async run(session) {
-    const members = await peopleOf(await actParts(session)).people.all();
+  summary:
+    'Show who has a passkey for the console: roles, passkeys, sessions and last sign-in. --yaml prints the passkeys of ' +
+    'one person as lines for people.yaml.',
+  example: 'console people\nconsole people --yaml ada',
+  define: (command) =>
+    command.option('--yaml <name>', 'print the lines of people.yaml with the passkeys of this person'),
+  async run(session, call) {
+    const { people } = peopleOf(await actParts(session));
+    const wanted = call.option('yaml');
+    if (wanted !== undefined) {
+      const member = await people.find(wanted);
+      if (member === undefined || member.passkeys.length === 0) throw noPasskey(wanted);
+      const { name, roles, passkeys } = member;
+      const keys = passkeys.map(({ id, publicKey }) => ({ id, publicKey }));
+      session.print(peopleLines(member), { name, roles, passkeys: keys });
+      return 0;
+    }
+    const members = await people.all();
     const rows = members.map((member) => [
       printable(member.name),
       member.roles.join(', '),

@@ -34,15 +34,16 @@ export interface People {
 
 export const NO_PEOPLE: People = { people: new Map(), groups: new Map() };
 
-const NAME = /^[A-Za-z0-9][\w.@+-]{0,63}$/;
-const NAME_FIX = 'at most 64 letters, digits and any of . _ @ + -, a letter or a digit first';
+/** Of a person or a group. */
+export const PEOPLE_NAME = /^[A-Za-z0-9][\w.@+-]{0,63}$/;
+export const PEOPLE_NAME_FIX = 'at most 64 letters, digits and any of . _ @ + -, a letter or a digit first';
 const PEOPLE_MAX = 1000;
 const KEYS_MAX = 20;
 const ROLES = `a list with any of ${PERSON_ROLES.join(', ')}`;
 const SSH_KEYS = `a list of at most ${KEYS_MAX} lines, each the text of a file like id_ed25519.pub`;
-const PASSKEYS = `a list of at most ${KEYS_MAX} passkeys, as \`countersign console invite\` prints them`;
+const PASSKEYS = `a list of at most ${KEYS_MAX} passkeys, as \`countersign console people --yaml\` prints them`;
 const BASE64URL = /^[\w-]{1,2048}$/;
-const ENCODED = 'the text that `countersign console invite` prints';
+const ENCODED = 'the text that `countersign console people --yaml` prints';
 
 /** In its only form: one passkey must not be two. */
 const encoded = z
@@ -107,7 +108,8 @@ export function compilePeople(written: Json, problems: Problem[]): People {
     fault(['people'], 'value', `it has ${entries.length} people`, `at most ${PEOPLE_MAX} are allowed`);
   }
   for (const [name, each] of entries.slice(0, PEOPLE_MAX)) {
-    if (!NAME.test(name)) fault(['people', name], 'name', `${formatInput(name)} can't be a name`, NAME_FIX);
+    if (!PEOPLE_NAME.test(name))
+      fault(['people', name], 'name', `${formatInput(name)} can't be a name`, PEOPLE_NAME_FIX);
     const person = compilePerson(name, each, problems);
     if (person !== undefined) people.set(name, person);
   }
@@ -115,7 +117,7 @@ export function compilePeople(written: Json, problems: Problem[]): People {
   const groups = new Map<string, readonly string[]>();
   for (const [name, each] of Object.entries(read.data.groups)) {
     const path = ['groups', name];
-    if (!NAME.test(name)) fault(path, 'name', `${formatInput(name)} can't be a name`, NAME_FIX);
+    if (!PEOPLE_NAME.test(name)) fault(path, 'name', `${formatInput(name)} can't be a name`, PEOPLE_NAME_FIX);
     const members = groupShape.safeParse(each);
     if (!members.success) problems.push(...problemsOf(members.error, each, [], path));
     else {

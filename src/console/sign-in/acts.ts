@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { type Act, ROLES } from '../../act/act.ts';
 import { CountersignError, usageError } from '../../errors.ts';
+import { PEOPLE_NAME, PEOPLE_NAME_FIX } from '../../policy/people.ts';
 import type { Clock } from '../../values/clock.ts';
 import { counted, isoTime, printable } from '../../values/text.ts';
 import { createInvitations } from './invitations.ts';
@@ -123,17 +124,35 @@ export const signOutPerson: Act<Parts, typeof nameInput, SignedOut> = {
     const { people, sessions } = peopleOf(parts);
     const member = await people.find(given);
     if (member !== undefined) return { name: member.name, ended: await sessions.endAll(member.name) };
-    throw new CountersignError(
-      'NOT_FOUND',
-      `${given} has no passkey for the console. \`countersign console people\` lists who has`,
-    );
+    throw noPasskey(given);
   },
   text: signedOutText,
   json: (signedOut) => signedOut,
 };
 
+export const noPasskey = (name: string): CountersignError =>
+  new CountersignError(
+    'NOT_FOUND',
+    `${name} has no passkey for the console. \`countersign console people\` lists who has`,
+  );
+
 function signedOutText({ name, ended }: SignedOut): string {
   return `Ended ${counted(ended, 'session')} of ${printable(name)}.`;
+}
+
+/** The public halves of a person's passkeys, as the lines that people.yaml needs. Throws USAGE for a name that it can't have. */
+export function peopleLines({ name, roles, passkeys }: Member): string {
+  if (!PEOPLE_NAME.test(name)) {
+    throw usageError(
+      `${name} can't be a name in people.yaml (${PEOPLE_NAME_FIX}). Invite the person by another name`,
+    );
+  }
+  return [
+    `  ${JSON.stringify(name)}:`,
+    `    roles: [${roles.join(', ')}]`,
+    '    passkeys:',
+    ...passkeys.flatMap(({ id, publicKey }) => [`      - id: ${id}`, `        publicKey: ${publicKey}`]),
+  ].join('\n');
 }
 
 export const memberJson = ({ name, roles, passkeys, sessions, lastSignInMs }: Member): object => ({
