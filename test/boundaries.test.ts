@@ -57,6 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   reconcile: ['archive', 'journal', 'store', 'callback', 'values', 'errors'],
   console: [
     'act',
+    'approvals',
     'journal',
     'reconcile',
     'archive',

@@ -52,7 +52,8 @@ export interface Approved {
 export const approveCallback: Act<ApproveParts, typeof approveInput, Approved> = {
   name: 'approvals approve',
   summary: 'Approve a transfer or payment that waits for people, or sign policies that do.',
-  role: 'operate',
+  // The signature says who approves.
+  role: 'read',
   input: approveInput,
   async perform(parts, { request: id, source, signature: given }) {
     let signers: readonly Signer[] = [];

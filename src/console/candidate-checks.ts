@@ -15,8 +15,8 @@ export interface CheckRequest {
 }
 
 export interface DiffRequest {
-  /** Documents of revisions. */
-  readonly before: string;
+  /** Documents of revisions; undefined for none. */
+  readonly before: string | undefined;
   readonly after: string;
   readonly by: string;
 }

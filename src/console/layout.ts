@@ -6,7 +6,7 @@ export interface Frame {
   readonly view: View;
   /** The path of the page, to mark its entry in the navigation. */
   readonly path: string;
-  readonly navigation: readonly { readonly path: string; readonly label: string }[];
+  readonly navigation: readonly NavigationEntry[];
   /** Undefined before somebody has signed in: there is no navigation then. */
   readonly person: Person | undefined;
   /** Why nothing is approved now, a sentence for each freeze. */
@@ -16,6 +16,13 @@ export interface Frame {
   readonly assets: { readonly stylesheet: string; readonly script: string };
   /** Whether the person signed in here, and so can sign out here. */
   readonly canSignOut: boolean;
+}
+
+export interface NavigationEntry {
+  readonly path: string;
+  readonly label: string;
+  /** How much waits there. */
+  readonly count: number;
 }
 
 /** A whole page. */
@@ -68,14 +75,17 @@ const mark = (): Html =>
 
 function navigation({ navigation: entries, path }: Frame): Html {
   const isCurrent = (entry: string): boolean =>
-    entry === '/' ? path === '/' : path === entry || path.startsWith(`${entry}/`);
+    entry === '/' ? path === '/' || path === '/now' : path === entry || path.startsWith(`${entry}/`);
   return html`<nav aria-label="Pages">
     <ul>
       ${entries.map(
         (entry) =>
           html`<li>
             <a href="/console${entry.path}" ${isCurrent(entry.path) && html` aria-current="page"`}
-              >${entry.label}</a
+              >${entry.label}${
+                entry.count > 0 &&
+                html` <span class="pill warn">${entry.count}<span class="unseen"> waiting</span></span>`
+              }</a
             >
           </li>`,
       )}
@@ -101,7 +111,7 @@ function frozenBanner(frozen: readonly string[]): Html {
   const shown = isCut ? `${all.slice(0, BANNER_CHARACTERS).trimEnd()}…` : all;
   return html`<div class="frozen" role="alert">
     <strong>Approvals are frozen.</strong> <span>${shown}</span>
-    <a href="${link`/#freeze`}"
+    <a href="${link`/now#freeze`}"
       >${isCut ? 'Read the rest, and see who can lift it' : 'See who can lift it'}</a
     >
   </div>`;

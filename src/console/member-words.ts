@@ -3,7 +3,7 @@ import { type Html, withQuery } from './html.ts';
 import { choices } from './layout.ts';
 
 /** The words for what callbacks have, the same on all pages. */
-const KIND_WORDS: Readonly<Record<Kind, string>> = {
+export const KIND_WORDS: Readonly<Record<Kind, string>> = {
   payment: 'Payment',
   transfer: 'Withdrawal',
   web3: 'Web3 transaction',

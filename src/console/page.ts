@@ -61,6 +61,10 @@ export interface Page {
   readonly path: string;
   /** Its entry in the navigation. Absent for pages below others. */
   readonly navigation?: string;
+  /** How much waits there for people. The navigation says so. */
+  readonly waiting?: () => Promise<number>;
+  /** Whether it is the first page of a person, in place of Now, while something waits there. */
+  readonly isFirstOf?: (person: Person) => boolean;
   show(request: PageRequest): Promise<View | Download>;
 }
 

@@ -1,5 +1,6 @@
 import type { PricesParts } from '../act/prices.ts';
 import type { Pages } from './page.ts';
+import { type ApprovalsParts, approvalsPages } from './pages/approvals.ts';
 import { decisionPages } from './pages/decision.ts';
 import { type DecisionsParts, decisionsPages } from './pages/decisions.ts';
 import { type JournalParts, journalPages } from './pages/journal.ts';
@@ -13,6 +14,7 @@ import { type TryParts, tryPages } from './pages/try.ts';
 
 /** What the pages use. */
 export type PageParts = NowParts &
+  ApprovalsParts &
   DecisionsParts &
   LimitsPageParts &
   TryParts &
@@ -26,6 +28,7 @@ export type PageParts = NowParts &
 export function createPages(parts: PageParts): Required<Pages> {
   const all: readonly Pages[] = [
     nowPages(parts),
+    approvalsPages(parts),
     decisionsPages(parts),
     decisionPages(parts),
     limitsPages(parts),

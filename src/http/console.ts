@@ -1,6 +1,6 @@
 import { type NextFunction, type Request, type RequestHandler, type Response, Router } from 'express';
 import { type Assets, loadAssets } from '../console/assets.ts';
-import { fault, layout } from '../console/layout.ts';
+import { type NavigationEntry, fault, layout } from '../console/layout.ts';
 import { type Html, html, link, markupOf } from '../console/html.ts';
 import {
   type Download,
@@ -69,6 +69,11 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       response.locals['person'] = person;
       next();
     }
+  });
+  router.get(FIRST, async (_request, response, next) => {
+    const [first] = await navigationOf(parts.pages, personOf(response));
+    if (first === undefined || first.path === FIRST) next();
+    else response.redirect(303, `/console${first.path}`);
   });
   for (const page of parts.pages) {
     router.get(page.path, async (request, response) => {
@@ -196,12 +201,14 @@ function refusalOf(thrown: unknown): { readonly status: number; readonly because
 const faultView = (because: string): View => ({
   title: 'That did not work',
   content: html`${fault(`${because}.`)}
-    <p><a href="${link`/`}">Go to Now</a></p>`,
+    <p><a href="${link`/now`}">Go to Now</a></p>`,
 });
 
 const NOT_FOUND: View = {
   title: 'There is no such page',
-  content: html`<p>The address has a mistake, or its record is gone. <a href="${link`/`}">Go to Now</a></p>`,
+  content: html`<p>
+    The address has a mistake, or its record is gone. <a href="${link`/now`}">Go to Now</a>
+  </p>`,
 };
 
 function personOf(response: Response): Person {
@@ -263,10 +270,29 @@ function takeNotice(request: Request, response: Response): string | undefined {
   }
 }
 
+const FIRST = '/';
+/** The same page, where another one comes first. */
+const NO_LONGER_FIRST = '/now';
+
+/** The entries of the navigation for a person, in order, with how much waits at each. */
+async function navigationOf(pages: readonly Page[], person: Person): Promise<readonly NavigationEntry[]> {
+  const first: NavigationEntry[] = [];
+  const others: NavigationEntry[] = [];
+  for (const { path, navigation: label, waiting, isFirstOf } of pages) {
+    if (label === undefined) continue;
+    // The page itself says why the store does not answer.
+    const count = (await waiting?.().catch(() => 0)) ?? 0;
+    const entries = count > 0 && isFirstOf?.(person) === true ? first : others;
+    entries.push({ path, label, count });
+  }
+  if (first.length === 0) return others;
+  return [
+    ...first,
+    ...others.map((entry) => (entry.path === FIRST ? { ...entry, path: NO_LONGER_FIRST } : entry)),
+  ];
+}
+
 function createSender({ pages, frozen, passkeys }: ConsoleParts, assets: Assets) {
-  const navigation = pages.flatMap(({ path, navigation: label }) =>
-    label === undefined ? [] : [{ path, label }],
-  );
   return {
     async view(
       request: Request,
@@ -279,7 +305,7 @@ function createSender({ pages, frozen, passkeys }: ConsoleParts, assets: Assets)
       const page: Html = layout({
         view,
         path: new URL(request.originalUrl, 'http://console').pathname.slice('/console'.length),
-        navigation,
+        navigation: person === undefined ? [] : await navigationOf(pages, person),
         person,
         frozen: freezes,
         // Another host of the site can plant the cookie: nothing of it is shown beside a sign-in.

@@ -26,12 +26,13 @@ import type { Clock } from '../values/clock.ts';
 import { type CandidateProcessParts, createCandidateProcesses } from './candidate-process.ts';
 import { tlsContext } from './files.ts';
 import { closeIfFailed } from './opened.ts';
+import { signingScope } from './people.ts';
 import { openPlugins } from './plugins.ts';
 import { simulatorOf } from './simulator.ts';
 import { orderSources } from './sources.ts';
 import type { Store } from '../store/store.ts';
 import { groupsOf, openStore } from './store.ts';
-import { openTrust } from './trust.ts';
+import { openTrust, signerRules } from './trust.ts';
 
 /** Who may enter, as the settings say. */
 type Entrance = Pick<ConsoleParts, 'identify' | 'passkeys' | 'hasProxy'>;
@@ -142,7 +143,9 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
       policies: follower,
       sources: orderSources(settings),
       checks,
-      // With signers, people sign at the command line.
+      scope: signingScope(settings),
+      signers: signerRules(settings),
+      // With signers, people sign what is pushed at the command line.
       mayPush: (settings.console?.push ?? false) && settings.signers === undefined,
       runsDirectory: settings.reconcile.directory,
       onPricesChanged: pricesLogged(log),

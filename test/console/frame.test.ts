@@ -139,7 +139,7 @@ describe('a page of the console', () => {
         reason: '<b>drill</b>',
         confirmation: 'Freeze',
       });
-      expect({ to, status }).toEqual({ to: '/console/', status: 303 });
+      expect({ to, status }).toEqual({ to: '/console/now', status: 303 });
       const [, id = ''] = /^Frozen as (f\d+)\./.exec(notice) ?? [];
       const next = await raw('/console/', {
         headers: { ...signedIn, cookie: `countersign-notice=${encodeURIComponent('<b>told</b>')}` },

@@ -139,7 +139,7 @@ describe.each(['embedded', 'redis'] as const)('the policies on %s', (kind) => {
         startBacktest: nothing,
         backtest: nothing,
         cancelBacktest: nothing,
-        async diff({ before: old, after: now, by }) {
+        async diff({ before: old = '', after: now, by }) {
           expect(by).toBe('console:rita');
           compared.push(old.length + now.length);
           return '~ compared elsewhere';

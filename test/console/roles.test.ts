@@ -8,6 +8,9 @@ import { type TestConsole, startTestConsole } from './console.ts';
 const FORMS: Readonly<Record<string, Role>> = {
   '/freeze': 'operate',
   '/unfreeze': 'operate',
+  '/approvals/approve': 'read',
+  '/approvals/sign': 'operate',
+  '/approvals/reject': 'operate',
   '/limits/lift': 'operate',
   '/try': 'read',
   '/policies/candidate': 'read',

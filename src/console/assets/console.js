@@ -32,11 +32,39 @@ for (const button of document.querySelectorAll('button[data-passkey]')) {
   if (button instanceof HTMLButtonElement) button.addEventListener('click', () => void usePasskey(button));
 }
 
+// A form with `data-sign` sends what a passkey signs: its options are there, and the answer goes into `signature`.
+for (const form of document.querySelectorAll('form[data-sign]')) {
+  if (!(form instanceof HTMLFormElement)) continue;
+  // Without this script, it would send no signature.
+  form.hidden = false;
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (event.submitter instanceof HTMLButtonElement) void sign(form, event.submitter);
+  });
+}
+
+/**
+ * @param {HTMLFormElement} form
+ * @param {HTMLButtonElement} button
+ */
+function sign(form, button) {
+  return orSay(button, async () => {
+    const options = JSON.parse(form.dataset['sign'] ?? '');
+    const credential = await navigator.credentials.get({
+      publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options),
+    });
+    const field = form.elements.namedItem('signature');
+    if (!(credential instanceof PublicKeyCredential) || !(field instanceof HTMLInputElement)) {
+      throw new Error('The browser gave no passkey.');
+    }
+    field.value = JSON.stringify(credential.toJSON());
+    form.submit();
+  });
+}
+
 /** @param {HTMLButtonElement} button */
-async function usePasskey(button) {
-  const fault = button.closest('section')?.querySelector('[role=alert]');
-  button.disabled = true;
-  try {
+function usePasskey(button) {
+  return orSay(button, async () => {
     const options = await post(button.dataset['options'] ?? '', {});
     const credential =
       button.dataset['passkey'] === 'create'
@@ -49,6 +77,19 @@ async function usePasskey(button) {
     if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser gave no passkey.');
     const { to } = await post(button.dataset['answer'] ?? '', credential.toJSON());
     location.assign(button.dataset['to'] ?? to);
+  });
+}
+
+/**
+ * Says beside the button why its work failed.
+ * @param {HTMLButtonElement} button
+ * @param {() => Promise<void>} work
+ */
+async function orSay(button, work) {
+  const fault = button.closest('section')?.querySelector('[role=alert]');
+  button.disabled = true;
+  try {
+    await work();
   } catch (thrown) {
     button.disabled = false;
     if (!(fault instanceof HTMLElement)) return;

@@ -142,7 +142,7 @@ export function rulesTable(rules: readonly RuleReport[]): Html | false {
     )}`;
 }
 
-function transactionCard({ calls, movements }: RecordedTransaction): Html {
+export function transactionCard({ calls, movements }: RecordedTransaction): Html {
   return card(
     'The transaction',
     calls.list.length > 0 &&
@@ -197,16 +197,22 @@ const WIRE_NAMES: Readonly<Record<string, string>> = {
   outputMembers: 'further members of outputs',
 };
 
+/** The terms of a callback, by their names on the wire. Those that it has not are left out. */
+export const termRows = (
+  terms: Readonly<Record<string, string>>,
+): readonly (readonly [name: string, value: Html | ''])[] =>
+  Object.entries(terms).map(([name, value]) => [
+    WIRE_NAMES[name] ?? name,
+    value === '' ? '' : html`<span class="mono">${value}</span>`,
+  ]);
+
 function callbackCard({ detail }: EntryExplanation): Html | false {
   const { terms = {}, unknown = [], body, plaintext } = detail;
   if (body === undefined) return false;
   return card(
     'The callback',
     facts([
-      ...Object.entries(terms).map(
-        ([name, value]) =>
-          [WIRE_NAMES[name] ?? name, value === '' ? '' : html`<span class="mono">${value}</span>`] as const,
-      ),
+      ...termRows(terms),
       ['Unknown members', unknown.join(', ')],
       ['Length of the body', counted(Buffer.byteLength(body), 'byte')],
       ['SHA-256 of the body', html`<span class="mono">${sha256Hex(body)}</span>`],
@@ -220,7 +226,7 @@ const textUnder = (heading: string, text: string): Html =>
   html`<h3>${heading}</h3>
     <pre tabindex="0">${lines(text)}</pre>`;
 
-function aboutTable(entries: readonly FoundEntry[]): Html | false {
+export function aboutTable(entries: readonly FoundEntry[]): Html | false {
   if (entries.length === 0) return false;
   return html`<h2>Other entries about it</h2>
     ${table(

@@ -36,15 +36,18 @@ export interface NowParts {
 
 const REFUSALS_SHOWN = 10;
 
-/** The first page: what happens now, and the freezes. */
+/** What happens now, and the freezes: the first page, unless another one comes first for a person. */
 export function nowPages(parts: NowParts): Pages {
   const forms = {
     parts,
-    to: () => link`/`,
+    to: () => link`/now`,
     again: (request: FormRequest, because: string) => show(parts, request, { because, form: request.form }),
   };
   return {
-    pages: [{ path: '/', navigation: 'Now', show: (request) => show(parts, request) }],
+    pages: [
+      { path: '/', navigation: 'Now', show: (request) => show(parts, request) },
+      { path: '/now', show: (request) => show(parts, request) },
+    ],
     forms: [
       formOf(freeze, {
         ...forms,
@@ -124,7 +127,7 @@ function activityCard({ sinceMs, over }: ServiceState['activity'], period: Perio
     ${choices(
       'Periods',
       PERIODS.map((name) => ({
-        to: withQuery(link`/`, { period: name }),
+        to: withQuery(link`/now`, { period: name }),
         text: `last ${name}`,
         isChosen: name === period,
       })),

@@ -14,6 +14,7 @@ import { type Token, diffLines, highlighted } from '../highlight.ts';
 import { type Html, html, lines, link, withQuery } from '../html.ts';
 import { card, facts, instant, nothing, pageIn, pager, proseOf, table } from '../layout.ts';
 import { type PageRequest, type Pages, type View, authorOf } from '../page.ts';
+import type { CandidateChecks, DiffRequest } from '../candidate-checks.ts';
 import { type CandidateParts, candidatePages } from './candidate.ts';
 
 export interface PoliciesParts extends CandidateParts {
@@ -245,6 +246,21 @@ function pageOf(
 
 // ---- what differs ----
 
+/** What differs between two documents. */
+export const textOfDiff = async (checks: CandidateChecks, documents: DiffRequest): Promise<string> =>
+  (documents.before ?? '').length + documents.after.length > DIFF_HERE_CHARACTERS
+    ? checks.diff(documents)
+    : diffText(diffReleases(documents.before, documents.after));
+
+export const diffShown = (text: string): Html =>
+  html`${diffLines(text.slice(0, DIFF_SHOWN_CHARACTERS))}${
+    text.length > DIFF_SHOWN_CHARACTERS &&
+    html`<p class="hint">
+      The first ${DIFF_SHOWN_CHARACTERS} of ${text.length} characters.
+      <code>countersign policy diff</code> prints all.
+    </p>`
+  }`;
+
 async function showDiff({ store, checks }: PoliciesParts, { query, person }: PageRequest): Promise<View> {
   const history = await store.history(PUSHES_OF_PAGE);
   const from = (query.get('from') ?? history[1]?.revision ?? '').trim();
@@ -255,22 +271,11 @@ async function showDiff({ store, checks }: PoliciesParts, { query, person }: Pag
   }
   const [before, after] = await Promise.all([knownRevision(store, from), knownRevision(store, to)]);
   const [old = '', now = ''] = await Promise.all([store.document(before), store.document(after)]);
-  const text =
-    old.length + now.length > DIFF_HERE_CHARACTERS
-      ? await checks.diff({ before: old, after: now, by: authorOf(person) })
-      : diffText(diffReleases(old, now));
+  const text = await textOfDiff(checks, { before: old, after: now, by: authorOf(person) });
   return {
     title,
     content: html`${diffForm(shortRevision(before), shortRevision(after), history)}
-    ${card(
-      `${shortRevision(before)} → ${shortRevision(after)}`,
-      diffLines(text.slice(0, DIFF_SHOWN_CHARACTERS)),
-      text.length > DIFF_SHOWN_CHARACTERS &&
-        html`<p class="hint">
-          The first ${DIFF_SHOWN_CHARACTERS} of ${text.length} characters.
-          <code>countersign policy diff</code> prints all.
-        </p>`,
-    )}`,
+    ${card(`${shortRevision(before)} → ${shortRevision(after)}`, diffShown(text))}`,
   };
 }
 

@@ -1,0 +1,313 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { passkeyChallenge } from '../../src/signature/passkey-statement.ts';
+import { systemClock } from '../../src/values/clock.ts';
+import { placeIn } from '../cli/terminal.ts';
+import { eventually } from '../eventually.ts';
+import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
+import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
+import { POLICIES, TO, type TestServiceOptions, transfer, web3 } from '../service.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { type Over, createAuthenticator } from './authenticator.ts';
+import { ADA, type Shown, type TestConsole, type Visitor, startTestConsole } from './console.ts';
+
+const SITE = { host: 'localhost', origin: 'http://localhost:9090' };
+const devices = {
+  ada: createAuthenticator(SITE),
+  ben: createAuthenticator(SITE),
+  mallory: createAuthenticator(SITE),
+};
+type Name = keyof typeof devices;
+
+const passkeyOf = (name: Name): string => {
+  const { id, publicKey } = devices[name].passkey;
+  return `    passkeys: [{ id: ${id}, publicKey: ${publicKey} }]\n`;
+};
+const PEOPLE = `people:
+  ada:
+    roles: [operate, approve]
+${passkeyOf('ada')}  ben:
+    roles: [approve]
+${passkeyOf('ben')}groups:
+  treasury: [ada, ben]
+`;
+const WITH_APPROVAL = {
+  'people.yaml': PEOPLE,
+  'transfers.yaml': `policy: transfers
+callback: transfer
+when: { source: vault, symbol: ETH }
+rules:
+  - any:
+      - amount-limit: { max: 1 }
+      - approval: { by: treasury, quorum: 2, within: 24h }
+`,
+  'web3.yaml': `policy: tokens
+callback: web3
+when: { source: vault, main_chain_symbol: ETH }
+movements: { approvals: count }
+rules:
+  - approval: { by: treasury, quorum: 1, within: 24h }
+`,
+  'assets.yaml': `assets:
+  ETH: { chain: evm, decimals: 18 }
+  USDT: { chain: evm, decimals: 6, contracts: { ETH: '${TO}' } }
+`,
+};
+const BEN: Visitor = { name: 'ben', roles: ['read'] };
+const PAGE = '/console/approvals/vault/transfer%3Aw-1';
+const W1 = { source: 'vault', request: 'transfer:w-1' };
+const CONSOLE = { passkeys: SITE, withService: 'false' };
+
+describeOnBothStores('the inbox', (host) => {
+  const start = (options: TestServiceOptions = {}): Promise<TestConsole> =>
+    startTestConsole(
+      { policies: WITH_APPROVAL, settings: { deployment: DEPLOYMENT, console: CONSOLE }, ...options },
+      (given) => host.start(given),
+    );
+  const ask = (console: TestConsole, members: object = {}): Promise<string> =>
+    console.cosign('/cosigner/withdraw', transfer({ amount: '5', ...members }));
+  const statementIn = ({ text }: Shown): string => {
+    const [, statement = ''] = /<pre tabindex="0">(countersign-[^<]*)<\/pre>/.exec(text) ?? [];
+    return statement.replaceAll('&quot;', '"');
+  };
+  const signed = (by: Name, statement: string, over: Over = {}): string =>
+    JSON.stringify(
+      devices[by].signIn(
+        { challenge: passkeyChallenge(Buffer.from(statement)) },
+        { userHandle: 'x', ...over },
+      ),
+    );
+  /** As the page of the request makes the person's browser do it. */
+  async function approve(console: TestConsole, by: Name, over: Over = {}): Promise<Shown> {
+    const as = { name: by, roles: ['read'] } satisfies Visitor;
+    const statement = statementIn(await console.get(PAGE, as));
+    return console.send('/console/approvals/approve', { ...W1, signature: signed(by, statement, over) }, as);
+  }
+  const signaturesIn = async ({ store }: TestConsole): Promise<number> => {
+    const record = await store.approvalRequest('vault', 'transfer:w-1');
+    return z.object({ signatures: z.array(z.unknown()) }).parse(JSON.parse(record?.value ?? '')).signatures
+      .length;
+  };
+
+  it('shows what waits, and a transfer passes after two people have approved it', async () => {
+    const console = await start();
+    expect((await console.get('/console/')).status).toBe(200);
+    expect((await console.get('/console/approvals')).text).toContain('Nothing waits for people.');
+    expect(await ask(console)).toBe('FAILURE');
+
+    const inbox = await console.get('/console/approvals');
+    expect(inbox.text).toContain('Withdrawal w-1');
+    expect(inbox.text).toContain('5 ETH');
+    expect(inbox.text).toMatch(/2[34] h/);
+    expect(inbox.text).toContain('1<span class="unseen"> waiting</span>');
+    const page = await console.get(PAGE);
+    for (const each of ['2 of treasury', TO, 'nobody', 'AWAITING_APPROVAL', 'Reject', 'data-sign=']) {
+      expect(page.text).toContain(each);
+    }
+    expect(page.text).toContain('countersign approvals approve transfer:w-1 --source vault --key FILE');
+    expect(statementIn(page)).toContain('\nterm amount 5\n');
+    expect(page.text).toContain(passkeyChallenge(Buffer.from(statementIn(page))));
+    // She is asked for her own passkey alone.
+    expect(page.text).toContain(devices.ada.passkey.id);
+    expect(page.text).not.toContain(devices.ben.passkey.id);
+
+    const first = await approve(console, 'ada');
+    expect(first).toMatchObject({ status: 303, to: PAGE });
+    expect(first.notice).toContain('So far: ada.');
+    expect(await ask(console)).toBe('FAILURE');
+    expect((await approve(console, 'ada')).text).toContain('has signed already');
+    expect((await approve(console, 'ben')).notice).toContain('So far: ada, ben.');
+    expect(await ask(console)).toBe('SUCCESS');
+    const done = await console.get(PAGE);
+    expect(done.text).toContain('>done</span>');
+    expect(done.text).not.toContain('data-sign=');
+    expect((await console.get('/console/approvals')).text).toContain('Nothing waits for people.');
+    const entries = await console.store.entries({ source: 'vault', subject: 'transfer:w-1', limit: 100 });
+    expect(entries.filter(({ type }) => type === 'approval').map(({ code }) => code)).toEqual([
+      'APPROVED_BY_PERSON',
+      'APPROVED_BY_PERSON',
+    ]);
+  });
+
+  it('comes first for who can approve, while something waits', async () => {
+    const console = await start();
+    expect((await console.get('/console/', BEN)).text).toContain('<h1>Now</h1>');
+    await ask(console);
+    expect(await console.get('/console/', BEN)).toMatchObject({ status: 303, to: '/console/approvals' });
+    const { text } = await console.get('/console/now', BEN);
+    expect(text).toContain('<h1>Now</h1>');
+    expect(text.indexOf('/console/approvals"')).toBeLessThan(text.indexOf('/console/now"'));
+    expect((await console.get('/console/', { name: 'rita', roles: ['operate'] })).text).toContain(
+      '<h1>Now</h1>',
+    );
+  });
+
+  it.each([
+    [
+      'another statement',
+      { challenge: passkeyChallenge(Buffer.from('something else')) },
+      'signed something else',
+    ],
+    ['another origin', { origin: 'https://evil.example' }, 'origin'],
+    ['another host', { host: 'evil.example' }, 'RP ID'],
+    ['no knowledge of the person', { userVerified: false }, 'User verification'],
+    ['a frame of another site', { crossOrigin: true }, 'inside one of another site'],
+    ['another signature', { signature: Buffer.alloc(70) }, 'refused'],
+  ] satisfies readonly (readonly [string, Over, string])[])('refuses %s', async (_name, over, because) => {
+    const console = await start();
+    await ask(console);
+    const answer = await approve(console, 'ada', over);
+    expect(answer.status).toBe(422);
+    expect(answer.text).toContain(because);
+    expect(await signaturesIn(console)).toBe(0);
+  });
+
+  it('refuses a stranger’s passkey, and what is no signature', async () => {
+    const console = await start();
+    await ask(console);
+    const stranger = await approve(console, 'mallory');
+    expect([stranger.status, stranger.text.includes('is of nobody in people.yaml')]).toEqual([422, true]);
+    for (const signature of ['', 'x', '[]', '{}', '{"id":1}', 'null', 'x'.repeat(20_000)]) {
+      const answer = await console.send('/console/approvals/approve', { ...W1, signature });
+      expect([signature.slice(0, 9), answer.status]).toEqual([signature.slice(0, 9), 422]);
+    }
+    expect(await signaturesIn(console)).toBe(0);
+    const unknown = { source: 'nowhere', request: 'transfer:w-1', signature: '{"id":"x"}' };
+    expect((await console.send('/console/approvals/approve', unknown)).status).toBe(404);
+  });
+
+  it('refuses an approval of what has expired meanwhile', async () => {
+    let nowMs = systemClock();
+    const console = await start({ clock: () => nowMs });
+    await ask(console);
+    const statement = statementIn(await console.get(PAGE));
+    nowMs += 25 * 3_600_000;
+    const late = await console.send('/console/approvals/approve', {
+      ...W1,
+      signature: signed('ada', statement),
+    });
+    expect([late.status, late.text.includes('has expired')]).toEqual([422, true]);
+    const { text } = await console.get(PAGE);
+    expect(text).toContain('>expired</span>');
+    expect(text).not.toMatch(/data-sign=|approvals\/reject"/);
+    expect((await console.get('/console/approvals')).text).toContain('Nothing waits');
+  });
+
+  it('a forged record is shown as such, and can’t be approved', async () => {
+    const console = await start();
+    await ask(console);
+    const record = await console.store.approvalRequest('vault', 'transfer:w-1');
+    // Who can write to the store wants a signature for another amount.
+    const value = (record?.value ?? '').replace('term amount 5\\n', 'term amount 5000\\n');
+    const change = {
+      scope: 'vault',
+      id: 'transfer:w-1',
+      expected: record?.version ?? 0,
+      isOpen: true,
+      keepMs: 1e9,
+    };
+    await console.store.changeApprovalRequest({ ...change, value });
+    expect((await console.get('/console/approvals')).text).toContain('don’t approve');
+    const page = await console.get(PAGE);
+    expect(page.text).toContain('is not about its callback');
+    expect(page.text).not.toContain('data-sign=');
+    expect(page.text).toContain('/console/approvals/reject"');
+    const statement = statementIn(page);
+    expect(statement).toContain('amount 5000');
+    const answer = await console.send('/console/approvals/approve', {
+      ...W1,
+      signature: signed('ada', statement),
+    });
+    expect([answer.status, answer.text.includes('is not about its callback')]).toEqual([422, true]);
+    expect(await signaturesIn(console)).toBe(0);
+
+    // One that can't be read hides nothing of other sources.
+    await console.store.changeApprovalRequest({ ...change, expected: change.expected + 1, value: '{}' });
+    const inbox = await console.get('/console/approvals');
+    expect(inbox.text).toContain('transfer:w-1 in the store can&#39;t be read');
+  });
+
+  it('a request is rejected with a reason, by who may operate', async () => {
+    const console = await start();
+    await ask(console);
+    const reason = 'unknown <recipient>';
+    expect((await console.send('/console/approvals/reject', { ...W1, reason }, BEN)).status).toBe(403);
+    expect((await console.get(PAGE, BEN)).text).not.toContain('/console/approvals/reject"');
+    const empty = await console.send('/console/approvals/reject', { ...W1, reason: ' ' });
+    expect([empty.status, empty.text.includes('The reason is empty')]).toEqual([422, true]);
+    expect(await console.send('/console/approvals/reject', { ...W1, reason })).toMatchObject({
+      status: 303,
+      to: PAGE,
+    });
+    expect((await approve(console, 'ben')).text).toContain('is rejected, by console:ada');
+    expect((await console.get(PAGE)).text).toContain('console:ada: unknown &lt;recipient&gt;');
+    expect(await ask(console)).toBe('FAILURE');
+  });
+
+  it('shows what a transaction moves', async () => {
+    const console = await start();
+    const data = `0xa9059cbb${TO.slice(2).padStart(64, '0')}${2_500_000n.toString(16).padStart(64, '0')}`;
+    const call = { to: TO, interactive_contract: TO, amount: '0', input_data: data };
+    expect(await console.cosign('/cosigner/web3', web3({ request_id: 'x-1', ...call }))).toBe('FAILURE');
+    const { text } = await console.get('/console/approvals/vault/web3%3Ax-1');
+    expect(text).toContain('What it moves');
+    expect(text).toMatch(/2\.5[^0-9]/);
+    expect(text).toContain('transfer(address,uint256)');
+  });
+
+  it('says what is missing without passkeys, and without a deployment', async () => {
+    const console = await start({ settings: { deployment: DEPLOYMENT } });
+    await ask(console);
+    const { text } = await console.get(PAGE);
+    expect(text).not.toContain('data-sign=');
+    expect(text).toContain('countersign approvals approve');
+  });
+
+  it('policies are signed by passkey, and the last signature puts them in force', async () => {
+    const file = join(temporaryFolder(), 'signers.yaml');
+    const text = `${peopleText(['ada'])}${passkeyOf('ada')}  ben:\n    roles: [operate]\n${passkeyOf('ben')}`;
+    writeFileSync(file, text);
+    const signers = { file, threshold: '2' };
+    const console = await start({
+      policies: POLICIES,
+      settings: { deployment: DEPLOYMENT, signers, console: CONSOLE },
+    });
+    const run = placeIn(console.folder).runWith({ clock: systemClock });
+    const push = await run('policy', 'push', '--message', 'first', '--json', '--key', keyFileOf('ada'));
+    const { request, revision } = z.object({ request: z.string(), revision: z.string() }).parse(push.json());
+    expect((await console.get('/console/approvals')).text).toContain(`Policies ${request}`);
+    const path = `/console/approvals/${request}`;
+    const page = await console.get(path);
+    for (const each of [
+      'ada (2 needed)',
+      '+ policy payments',
+      `countersign policy sign ${request} --key FILE`,
+    ]) {
+      expect(page.text).toContain(each);
+    }
+    const form = { source: '', request };
+    const ben = { name: 'ben', roles: ['operate'] } satisfies Visitor;
+    const sign = (by: Name, over?: Over): Promise<Shown> =>
+      console.send(
+        '/console/approvals/sign',
+        { ...form, signature: signed(by, statementIn(page), over) },
+        ben,
+      );
+    expect((await sign('ada')).text).toContain('has signed already');
+    expect((await sign('ben', { userVerified: false })).status).toBe(422);
+    expect((await console.store.control()).revision).toBe('');
+    const last = await sign('ben');
+    expect([last.status, last.to, last.notice]).toEqual([
+      303,
+      path,
+      expect.stringContaining('signed by ada, ben'),
+    ]);
+    expect((await console.store.control()).revision).toBe(revision);
+    await eventually('it approves', async () =>
+      (await console.pay({ appOrderId: 'later' })) === 'SUCCESS' ? true : undefined,
+    );
+    expect((await console.get(path, ADA)).text).toContain('>done</span>');
+  });
+});
