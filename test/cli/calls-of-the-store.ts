@@ -6,6 +6,10 @@ policy history
 policy rollback HASH --message back
 policy show
 policy checkout FOLDER/not-made
+approvals list
+approvals show r234567
+approvals approve transfer:w-1 --source vault --key FOLDER/key
+approvals reject r234567 --message no
 list show
 list add --create blocked somebody --source shop
 list remove blocked somebody --source shop

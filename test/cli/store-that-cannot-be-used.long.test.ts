@@ -259,6 +259,9 @@ const others: ReadonlySet<string> = new Set([
   'send transfer',
   'send web3',
   'signature explain',
+  // They need signers in the settings, before they open the store.
+  'policy sign',
+  'policy verify',
   'policy validate',
   'policy test',
   'policy backtest',
