@@ -3,12 +3,11 @@ import {
   invitePerson,
   memberJson,
   noPasskey,
-  peopleLines,
   peopleOf,
   removePerson,
   signOutPerson,
 } from '../console/sign-in/acts.ts';
-import { INVITATION_MAX_MS } from '../console/sign-in/people.ts';
+import { INVITATION_MAX_MS, peopleLines } from '../console/sign-in/people.ts';
 import { usageError } from '../errors.ts';
 import { durationMs } from '../policy/language/parameter.ts';
 import { originOf } from '../settings/console.ts';

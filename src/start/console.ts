@@ -1,9 +1,10 @@
+import { bothPeople } from '../approvals/signers.ts';
 import { type PageParts, createPages } from '../console/pages.ts';
 import { createReconciled } from '../console/reconciled.ts';
 import type { AskService } from '../console/service-state.ts';
 import { CHALLENGES, FAILURES, createAttempts } from '../console/sign-in/attempts.ts';
 import { createInvitations } from '../console/sign-in/invitations.ts';
-import { type AccessStore, createPeople } from '../console/sign-in/people.ts';
+import { type AccessStore, type KnownAs, createPeople, knownByPeople } from '../console/sign-in/people.ts';
 import { createProxySignIn } from '../console/sign-in/proxy.ts';
 import { createSessions } from '../console/sign-in/sessions.ts';
 import { CountersignError, messageOf } from '../errors.ts';
@@ -14,6 +15,7 @@ import { listen, opsLimits } from '../http/server.ts';
 import type { Log } from '../observe/log.ts';
 import { logOpsFailures } from '../observe/ops-failures.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
+import { NO_PEOPLE } from '../policy/people.ts';
 import type { Plugins } from '../plugins/plugins.ts';
 import { createFollower } from '../release/follow.ts';
 import { consoleAddress, originOf } from '../settings/console.ts';
@@ -40,14 +42,22 @@ type Entrance = Pick<ConsoleParts, 'identify' | 'passkeys' | 'hasProxy'>;
 /** A session ends after half an hour without a request, and after twelve hours in any case. */
 const SESSION_BOUNDS = { idleMs: 30 * 60_000, lifeMs: 12 * 3_600_000 };
 
+interface EntranceParts {
+  readonly store: AccessStore;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Absent if the people in the store count as they are. */
+  readonly knownAs?: KnownAs | undefined;
+}
+
 /** Undefined if the settings let nobody in. */
 async function openEntrance(
   { console }: Pick<Settings, 'console'>,
-  { store, clock, log }: { readonly store: AccessStore; readonly clock: Clock; readonly log: Log },
+  parts: EntranceParts,
 ): Promise<Entrance | undefined> {
   if (console === undefined) return undefined;
   const named = console.proxy && createProxySignIn(console.proxy);
-  const passkeys = console.passkeys && (await openPasskeys(console.passkeys, { store, clock, log }));
+  const passkeys = console.passkeys && (await openPasskeys(console.passkeys, parts));
   return {
     passkeys,
     hasProxy: named !== undefined,
@@ -64,17 +74,17 @@ type PasskeySettings = NonNullable<NonNullable<Settings['console']>['passkeys']>
 /** The libraries of passkeys are loaded only if the settings ask for passkeys. */
 async function openPasskeys(
   settings: PasskeySettings,
-  { store, clock, log }: { readonly store: AccessStore; readonly clock: Clock; readonly log: Log },
+  { store, clock, log, knownAs }: EntranceParts,
 ): Promise<PasskeySignIn> {
   const { createPasskeys } = await import('../console/sign-in/passkeys.ts');
   const { host } = settings;
   const origin = originOf(settings);
   const people = createPeople(store, clock);
-  const sessions = createSessions(store, people, SESSION_BOUNDS, clock);
+  const sessions = createSessions(store, people, SESSION_BOUNDS, clock, knownAs);
   const invitations = createInvitations(store, people, clock);
   const secure = origin.startsWith('https:');
   return {
-    passkeys: createPasskeys({ host, origin, store, people, sessions, invitations, clock }),
+    passkeys: createPasskeys({ host, origin, store, people, sessions, invitations, clock, knownAs }),
     sessions,
     failures: createAttempts(FAILURES, clock),
     challenges: createAttempts(CHALLENGES, clock),
@@ -132,7 +142,10 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
   opened.defer(() => checks.stop());
   const { simulate, ...simulation } = createSimulation(parts, secrets, { store, policies: follower });
   opened.defer(() => simulation.close());
-  const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log });
+  const signers = signerRules(settings);
+  const knownAs =
+    signers && knownByPeople(() => bothPeople(signers.pinned, follower.current()?.people ?? NO_PEOPLE));
+  const entrance = identify ? { identify } : await openEntrance(settings, { store, clock, log, knownAs });
   const console = entrance && {
     ...createPages({
       store,
@@ -144,7 +157,7 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
       sources: orderSources(settings),
       checks,
       scope: signingScope(settings),
-      signers: signerRules(settings),
+      signers,
       // With signers, people sign what is pushed at the command line.
       mayPush: (settings.console?.push ?? false) && settings.signers === undefined,
       runsDirectory: settings.reconcile.directory,

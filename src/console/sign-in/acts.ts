@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type Act, ROLES } from '../../act/act.ts';
 import { CountersignError, usageError } from '../../errors.ts';
-import { PEOPLE_NAME, PEOPLE_NAME_FIX } from '../../policy/people.ts';
 import type { Clock } from '../../values/clock.ts';
 import { counted, isoTime, printable } from '../../values/text.ts';
 import { createInvitations } from './invitations.ts';
@@ -138,21 +137,6 @@ export const noPasskey = (name: string): CountersignError =>
 
 function signedOutText({ name, ended }: SignedOut): string {
   return `Ended ${counted(ended, 'session')} of ${printable(name)}.`;
-}
-
-/** The public halves of a person's passkeys, as the lines that people.yaml needs. Throws USAGE for a name that it can't have. */
-export function peopleLines({ name, roles, passkeys }: Member): string {
-  if (!PEOPLE_NAME.test(name)) {
-    throw usageError(
-      `${name} can't be a name in people.yaml (${PEOPLE_NAME_FIX}). Invite the person by another name`,
-    );
-  }
-  return [
-    `  ${JSON.stringify(name)}:`,
-    `    roles: [${roles.join(', ')}]`,
-    '    passkeys:',
-    ...passkeys.flatMap(({ id, publicKey }) => [`      - id: ${id}`, `        publicKey: ${publicKey}`]),
-  ].join('\n');
 }
 
 export const memberJson = ({ name, roles, passkeys, sessions, lastSignInMs }: Member): object => ({

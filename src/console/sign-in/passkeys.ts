@@ -15,7 +15,16 @@ import {
 } from '../../signature/passkey-statement.ts';
 import type { Clock } from '../../values/clock.ts';
 import type { Invitation, Invitations } from './invitations.ts';
-import { type AccessStore, type Member, type Passkey, type People, digest, newMember } from './people.ts';
+import {
+  type AccessStore,
+  type KnownAs,
+  type Member,
+  type Passkey,
+  type People,
+  digest,
+  newMember,
+  peopleLines,
+} from './people.ts';
 import type { Sessions } from './sessions.ts';
 
 /** How long a person may take to answer the browser's question. */
@@ -45,6 +54,8 @@ export interface PasskeyParts extends PasskeySite {
   readonly sessions: Sessions;
   readonly invitations: Invitations;
   readonly clock: Clock;
+  /** Absent if the people in the store count as they are. */
+  readonly knownAs?: KnownAs | undefined;
 }
 
 const responseShape = z.looseObject({
@@ -75,10 +86,13 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
       const response = readResponse(given);
       const member = await people.findByHandle(response.response.userHandle ?? '');
       const passkey = member?.passkeys.find(({ id }) => id === response.id);
+      const known = member && knownIn(parts, member, response.id);
       const challenge = await challenges.take(response, 'sign-in');
       if (member === undefined || passkey === undefined) throw refused('the passkey is not known here');
-      const answer = { response, site: { host, origin }, passkey };
+      const answer = { response, site: { host, origin }, passkey: known ?? passkey };
       const counter = await verifyPasskeyAnswer(answer, challenge, refused);
+      // Only now: strangers are told nothing.
+      if (known === undefined) throw notSigned(member, passkey);
       await people.change(member.name, (now) => withCounter(now, passkey.id, counter));
       return { name: member.name, token: await sessions.start(member.name) };
     },
@@ -109,20 +123,13 @@ export function createPasskeys(parts: PasskeyParts): Passkeys {
       const { challenge, rest: handle } = await challenges.takeWith(response, purpose);
       const passkey = await verifyEnrolment({ host, origin }, response, challenge, parts.clock());
       // Last, so that a mistake of the browser leaves the invitation as it is.
-      const { name, roles, removalMs } = await usable(invitations.take(token));
-      await people.change(name, (member, lastRemovalMs) => {
-        if (removalMs < lastRemovalMs) throw refused(INVITATION_OVER);
-        if (member === undefined && roles.length === 0) {
-          throw refused(`${name} was removed. Ask for an invitation with a role`);
-        }
-        const before = member ?? { ...newMember(name, roles), handle };
-        if (before.handle !== handle) throw refused('somebody else has used the invitation meanwhile');
-        return {
-          ...before,
-          roles: roles.length === 0 ? before.roles : roles,
-          passkeys: [...before.passkeys, passkey].slice(-PASSKEYS_MAX),
-        };
+      const invitation = await usable(invitations.take(token));
+      const { name } = invitation;
+      const enrolled = await people.change(name, (member, lastRemovalMs) => {
+        if (invitation.removalMs < lastRemovalMs) throw refused(INVITATION_OVER);
+        return invited(member, invitation, { handle, passkey });
       });
+      if (enrolled && knownIn(parts, enrolled, passkey.id) === undefined) throw notSigned(enrolled, passkey);
       return { name, token: await sessions.start(name) };
     },
   };
@@ -135,6 +142,35 @@ async function usable(found: Promise<Invitation | undefined>): Promise<Invitatio
 }
 
 const INVITATION_OVER = 'the invitation was used, or is over. Ask for another one';
+
+/** Somebody who has made a passkey with an invitation. Throws SIGN_IN_REFUSED. */
+function invited(
+  member: Member | undefined,
+  { name, roles }: Invitation,
+  { handle, passkey }: { readonly handle: string; readonly passkey: Passkey },
+): Member {
+  if (member === undefined && roles.length === 0) {
+    throw refused(`${name} was removed. Ask for an invitation with a role`);
+  }
+  const before = member ?? { ...newMember(name, roles), handle };
+  if (before.handle !== handle) throw refused('somebody else has used the invitation meanwhile');
+  return {
+    ...before,
+    roles: roles.length === 0 ? before.roles : roles,
+    passkeys: [...before.passkeys, passkey].slice(-PASSKEYS_MAX),
+  };
+}
+
+/** A passkey of somebody, as it counts. */
+function knownIn({ knownAs = (all) => all }: PasskeyParts, member: Member, id: string): Passkey | undefined {
+  return knownAs(member)?.passkeys.find((each) => each.id === id);
+}
+
+const notSigned = (member: Member, passkey: Passkey): CountersignError =>
+  refused(
+    'your passkey is not in people.yaml of the policies in force. Have these lines added there, and signed:\n' +
+      peopleLines({ ...member, passkeys: [passkey] }),
+  );
 
 function refused(because: string): CountersignError {
   return new CountersignError('SIGN_IN_REFUSED', `You are not signed in: ${because}`);

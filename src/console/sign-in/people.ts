@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { CountersignError, usageError } from '../../errors.ts';
+import { PEOPLE_NAME, PEOPLE_NAME_FIX, type People as SignedPeople } from '../../policy/people.ts';
 import type { AccessRecord, Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
 import { jsonOrText } from '../../values/text.ts';
@@ -30,6 +31,29 @@ const memberShape = z.object({
 });
 /** Somebody who was invited and has a passkey. */
 export type Member = Readonly<z.output<typeof memberShape>>;
+
+/** What counts of a person in the store. Undefined for somebody who may not enter. */
+export type KnownAs = (member: Member) => Member | undefined;
+
+/**
+ * With signers in the settings: roles and public keys are those that people have signed, in people.yaml. Who can write
+ * to the store can then give nobody another role or passkey. Handles, counters and sessions are those of the store.
+ */
+export const knownByPeople =
+  (signed: () => SignedPeople): KnownAs =>
+  (member) => {
+    const person = signed().people.get(member.name);
+    return (
+      person && {
+        ...member,
+        roles: [...new Set(person.roles.map((role) => (role === 'approve' ? 'read' : role)))],
+        passkeys: member.passkeys.flatMap((kept) => {
+          const known = person.passkeys.find(({ id }) => id === kept.id);
+          return known === undefined ? [] : [{ ...kept, publicKey: known.publicKey }];
+        }),
+      }
+    );
+  };
 
 /** The last removal of a name, which is also kept beside a member who was invited again. */
 const removal = { removalMs: z.number() };
@@ -185,6 +209,21 @@ export const newMember = (name: string, roles: readonly Role[]): Member => ({
   sessions: [],
   lastSignInMs: 0,
 });
+
+/** The public halves of a person's passkeys, as the lines that people.yaml needs. Throws USAGE for a name that it can't have. */
+export function peopleLines({ name, roles, passkeys }: Member): string {
+  if (!PEOPLE_NAME.test(name)) {
+    throw usageError(
+      `${name} can't be a name in people.yaml (${PEOPLE_NAME_FIX}). Invite the person by another name`,
+    );
+  }
+  return [
+    `  ${JSON.stringify(name)}:`,
+    `    roles: [${roles.join(', ')}]`,
+    '    passkeys:',
+    ...passkeys.flatMap(({ id, publicKey }) => [`      - id: ${id}`, `        publicKey: ${publicKey}`]),
+  ].join('\n');
+}
 
 /** Throws STORE_CORRUPT for a record that this version can't read. */
 export function parsed<T>(shape: z.ZodType<T>, { value }: AccessRecord): T {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Clock } from '../../values/clock.ts';
 import type { Person } from '../page.ts';
-import { type AccessStore, type People, digest, newToken, parsed } from './people.ts';
+import { type AccessStore, type KnownAs, type People, digest, newToken, parsed } from './people.ts';
 
 const MINUTE_MS = 60_000;
 /** A further session ends the oldest. */
@@ -31,6 +31,7 @@ export function createSessions(
   people: People,
   { idleMs, lifeMs }: SessionBounds,
   clock: Clock,
+  knownAs: KnownAs = (member) => member,
 ): Sessions {
   const idOf = (session: string): string => `session:${session}`;
   const drop = async (session: string): Promise<void> => {
@@ -71,12 +72,13 @@ export function createSessions(
       const member = await people.find(name);
       // A person who was removed and invited again has other sessions.
       if (member === undefined || !member.sessions.includes(session)) return undefined;
-      if (nowMs - seenMs >= MINUTE_MS) {
+      const known = knownAs(member);
+      if (known !== undefined && nowMs - seenMs >= MINUTE_MS) {
         const value = JSON.stringify({ name, startedMs, seenMs: nowMs });
         const keepMs = startedMs + lifeMs - nowMs;
         await store.changeAccess({ id: idOf(session), expected: record.version, value, keepMs });
       }
-      return { name, roles: member.roles };
+      return known && { name, roles: known.roles };
     },
     async end(token) {
       const session = digest(token);
