@@ -11,6 +11,7 @@ import { writeRuns } from './runs.ts';
 /** Each page that reads: its name, also in docs/console, its path and its heading. */
 export const PAGES = [
   { name: 'now', path: '/console/', heading: 'Now' },
+  { name: 'inbox', path: '/console/approvals', heading: 'Inbox' },
   { name: 'decisions', path: '/console/decisions', heading: 'Decisions' },
   { name: 'decision', path: '/console/decisions/shop/4', heading: 'Decision payment:order-1002' },
   { name: 'search', path: '/console/decisions?code=RULE_REFUSED', heading: 'Decisions' },
