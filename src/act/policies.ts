@@ -118,7 +118,8 @@ export const rollBackPolicies: Act<
 const signInput = z.strictObject({
   /** The id of a request. */
   request: z.string(),
-  signature: signatureShape,
+  /** Absent for a request that has enough. */
+  signature: signatureShape.optional(),
 });
 
 export const signPolicies: Act<

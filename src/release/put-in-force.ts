@@ -130,12 +130,17 @@ export function requestedRevision({ id, kind, content }: ApprovalRequest): Conte
 }
 
 /**
- * Adds a signature to a request. With the last one that is needed, the revision is put in force. Throws
+ * Adds a signature to a request. With the last one that is needed, the revision is put in force; without one, if it has
+ * enough already: whoever signed last may not have been able to. Throws
  * SIGNATURE_REFUSED if the signature does not count, and REQUEST_ENDED if the request can't be signed any more.
  */
 export async function signRequest(
   parts: PutInForceParts & { readonly signers: SignerRules },
-  { id, signature, by }: { readonly id: string; readonly signature: Signature; readonly by: string },
+  {
+    id,
+    signature,
+    by,
+  }: { readonly id: string; readonly signature?: Signature | undefined; readonly by: string },
 ): Promise<InForceOrRequested & { readonly before: string }> {
   const { store, clock, signers: rules } = parts;
   const requests = createRequests(store, clock);
@@ -145,7 +150,10 @@ export async function signRequest(
     if ((await store.control()).revision !== expected) {
       return { state: 'superseded', endedBy: by, reason: 'another revision was put in force meanwhile' };
     }
-    const signed = { statement, signatures: [...signatures, signature] };
+    const signed = {
+      statement,
+      signatures: signature === undefined ? signatures : [...signatures, signature],
+    };
     trusted = await signersSoFar({ store, rules, nowMs: clock() }, signed, document);
     const [first] = trusted.refused;
     if (first !== undefined) throw refused(first);

@@ -3,11 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { createRequests } from '../../src/approvals/requests.ts';
 import { pushRelease } from '../../src/release/push.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { type Place, placeIn, prints, reports } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
-import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
+import { DEPLOYMENT, keyFileOf, peopleText, signedBy } from '../release/signing.ts';
 import { POLICIES, type TestService, type TestServiceOptions } from '../service.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
@@ -168,6 +169,19 @@ describeOnBothStores('people sign what takes effect', (host) => {
     );
     expect(await run`policy rollback previous --message ${'x'}`).toMatchObject({ code: 2 });
     expect(await run`policy push --message ${'x'} --unsigned`).toMatchObject(prints(0, 'In force'));
+  });
+
+  it('puts in force what has enough signatures, if the last signer could not', async () => {
+    const service = await start();
+    const { place } = service;
+    const push = await place.run('policy', 'push', '--message', 'x', '--json', ...signWith('ada'));
+    const { request } = pushed.parse(push.json());
+    const requests = createRequests(service.store, Date.now);
+    await requests.change(request, ({ statement, signatures }) => ({
+      signatures: [...signatures, signedBy('ben', statement)],
+    }));
+    expect(await place.run`policy sign ${request}`).toMatchObject(prints(0, 'signed by ada, ben'));
+    expect(await place.run`policy sign ${request}`).toMatchObject({ code: 1 });
   });
 
   it('can be checked with ssh-keygen alone', async () => {
