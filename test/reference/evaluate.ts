@@ -9,7 +9,16 @@ import {
   isOpen,
 } from './policy.ts';
 import type { Member, Question } from './question.ts';
-import { type Case, type Place, type Price, type Wanted, saidBy, sumsOf, totalOf } from './rules.ts';
+import {
+  type Approved,
+  type Case,
+  type Place,
+  type Price,
+  type Wanted,
+  saidBy,
+  sumsOf,
+  totalOf,
+} from './rules.ts';
 
 /*
  * What policies say before the store is asked: docs/conditions.md and docs/movements.md once more, as plainly as
@@ -23,6 +32,7 @@ interface Known {
   /** The group of the source. */
   readonly group: string | undefined;
   readonly prices: ReadonlyMap<string, Price>;
+  readonly approved: Approved | undefined;
   readonly atMs: number;
 }
 
@@ -32,6 +42,8 @@ export interface Standing {
   readonly retryable: boolean;
   /** Whether it says nothing about the callback, because something that is needed failed, such as a price. */
   readonly failed: boolean;
+  /** Whether only people's approval is missing. Of a choice, for one of the alternatives that are refused before. */
+  readonly awaits: boolean;
 }
 
 export interface Claim extends Standing {
@@ -89,6 +101,7 @@ const ABSENT: Judged = {
   mayCover: false,
   retryable: false,
   failed: false,
+  awaits: false,
   counts: false,
   requires: [],
   taken: 0,
@@ -96,13 +109,13 @@ const ABSENT: Judged = {
 
 export function propose({ inForce, ...known }: Known, question: Question): Proposal {
   const looked = { prices: false };
-  const { policies, files = {} } = inForce ?? { policies: [] };
+  const { policies, files = {}, groups: people = {} } = inForce ?? { policies: [] };
   const all: Judged[] = [];
   const deciding: Judged[] = [];
   const taken: (number | Choice)[] = [];
   for (const policy of policies.toSorted((a, b) => (a.policy < b.policy ? -1 : 1))) {
     if (policy.callback !== question.kind) continue;
-    const of = { ...known, policy, question, files, looked, ...seenIn(policy, question) };
+    const of = { ...known, policy, question, files, people, looked, ...seenIn(policy, question) };
     const met = tested(policy.when, of);
     const { state, changes } = met;
     if (state === 'no') {
@@ -125,7 +138,7 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
       if ('any' in entry && judged.state !== 'absent') taken.push(judged.taken);
     }
   }
-  const { state, covers, retryable, counts } = together(deciding);
+  const { state, covers, retryable, counts, awaits } = together(deciding);
   const uncovered = inForce === undefined ? 'NOTHING_IN_FORCE' : 'NO_POLICY';
   return {
     approves: state !== 'fails' && covers,
@@ -133,6 +146,7 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
     retryable: state === 'fails' ? retryable : !covers && all.some(({ mayCover }) => mayCover),
     // What no policy covers is not refused by a rule.
     failed: !counts,
+    awaits,
     prices: looked.prices,
     requires: all.flatMap(({ requires }) => requires),
     taken,
@@ -161,6 +175,7 @@ function together(parts: readonly Judged[]): Judged {
     // Each that fails must change, so that they hold together.
     retryable: isFailing ? refusing.every((each) => each.retryable) : parts.some((each) => each.retryable),
     failed: parts.some(({ failed }) => failed),
+    awaits: isFailing && refusing.every(({ awaits }) => awaits),
     counts: refusing.some(({ counts }) => counts),
     requires: parts.flatMap(({ requires }) => requires),
   };
@@ -169,7 +184,8 @@ function together(parts: readonly Judged[]): Judged {
 function failing({ changes, failed }: Around, own: Partial<Standing> = {}): Judged {
   const isFailed = failed || own.failed === true;
   const retryable = changes || own.retryable === true;
-  return { ...ABSENT, state: 'fails', retryable, failed: isFailed, counts: !isFailed };
+  const awaits = own.awaits === true;
+  return { ...ABSENT, state: 'fails', retryable, failed: isFailed, awaits, counts: !isFailed };
 }
 
 function within(outer: Around, { state, changes, failed }: Tested, when?: When): Around {
@@ -203,12 +219,16 @@ function judgeTested(entry: Entry, of: Case, around: Around, { state }: Tested):
 function judgeRule(rule: Rule, of: Case, around: Around): Judged {
   const said = saidBy(rule, of, around);
   if (typeof said === 'string') {
-    return failing(around, { retryable: said !== 'refuses', failed: said === 'lacks a price' });
+    const awaits = said === 'awaits approval';
+    const isFailed = awaits || said === 'lacks a price';
+    return failing(around, { retryable: said !== 'refuses', failed: isFailed, awaits });
   }
   const { observes, changes, failed } = around;
   const requires = said.map((wanted): Claim => {
     // Whether a list has changed is looked up for each repeat.
-    return { wanted, decides: !observes, retryable: changes || wanted.type !== 'list', failed };
+    const retryable = changes || wanted.type !== 'list';
+    const isFailed = failed || wanted.type === 'approval';
+    return { wanted, decides: !observes, retryable, failed: isFailed, awaits: wanted.type === 'approval' };
   });
   // A lock-out covers nothing.
   return { ...ABSENT, state: 'holds', covers: !('lock-out' in rule), requires };
@@ -235,15 +255,17 @@ function judgeAny(entries: readonly Entry[], of: Case, around: Around): Judged {
     if (requires.length === 0) break;
   }
   const failed = judged.some((each) => each.failed);
+  const awaits = judged.some((each) => each.awaits);
   const retryable = around.changes || judged.some((each) => each.retryable);
   // Which of them is taken is only known later.
   const covers = judged.every((each) => each.state !== 'holds' || each.covers);
   const mayCover = judged.some((each) => each.mayCover) || (!covers && judged.some((each) => each.retryable));
   const [first] = alternatives;
-  if (first === undefined) return { ...failing(around, { retryable, failed }), mayCover };
+  if (first === undefined) return { ...failing(around, { retryable, failed, awaits }), mayCover };
   const holds = { ...ABSENT, state: 'holds', covers, mayCover, failed } as const;
   if (first.requires.length === 0) return { ...holds, taken: first.number };
-  const choice = { decides: !around.observes, retryable, failed: around.failed || failed, alternatives };
+  const standing = { retryable, failed: around.failed || failed, awaits };
+  const choice = { decides: !around.observes, ...standing, alternatives };
   return { ...holds, retryable, requires: [choice], taken: choice };
 }
 

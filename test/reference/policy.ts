@@ -7,6 +7,8 @@ import type { Kind, Member } from './question.ts';
 /** What is in force. */
 export interface Revision {
   readonly policies: readonly Policy[];
+  /** The members of each group of people. */
+  readonly groups?: Readonly<Record<string, readonly string[]>>;
   /** The files beside the policies that conditions name, each with one value. */
   readonly files?: Readonly<Record<string, string>>;
 }
@@ -96,6 +98,7 @@ export interface Rules {
   readonly 'deny-list': Listed;
   readonly 'cooling-period': Listed & { readonly for: string };
   readonly 'expected-order': object;
+  readonly approval: { readonly by: string; readonly quorum: string; readonly within: string };
   readonly 'speed-up': { readonly max: string; readonly within: string } | { readonly allowed: 'false' };
   readonly 'lock-out': {
     readonly per?: readonly Member[];

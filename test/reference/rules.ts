@@ -24,6 +24,13 @@ export interface Price {
   readonly asOfMs: number;
 }
 
+/** What people were asked about a subject, and who approved it. */
+export interface Approved {
+  readonly by: readonly string[];
+  readonly askedAtMs: number;
+  readonly untilMs: number;
+}
+
 /** A callback as a policy sees it, and what else its rules and conditions depend on. */
 export interface Case {
   readonly policy: Policy;
@@ -36,6 +43,10 @@ export interface Case {
   readonly group: string | undefined;
   readonly files: Readonly<Record<string, string>>;
   readonly prices: ReadonlyMap<string, Price>;
+  /** Undefined if nobody was asked. */
+  readonly approved: Approved | undefined;
+  /** The members of each group of people. */
+  readonly people: Readonly<Record<string, readonly string[]>>;
   readonly atMs: number;
   /** Whether a price was looked up, found or not. */
   readonly looked: { prices: boolean };
@@ -80,6 +91,8 @@ export type Wanted =
     }
   | { readonly type: 'mark'; readonly mark: string; readonly ageMs: number; readonly exempt: boolean }
   | { readonly type: 'order'; readonly members: Question['orderMembers'] }
+  /** That nothing has changed since people were heard. */
+  | { readonly type: 'approval' }
   | { readonly type: 'speed-up'; readonly max: number; readonly withinMs: number }
   | LockoutWanted;
 
@@ -95,7 +108,7 @@ export interface LockoutWanted {
   readonly forMs: number;
 }
 
-type Refusal = 'refuses' | 'refuses for now' | 'lacks a price';
+type Refusal = 'refuses' | 'refuses for now' | 'lacks a price' | 'awaits approval';
 /** What must hold in the store, which may be nothing, or a refusal. */
 type Said = readonly Wanted[] | Refusal;
 
@@ -115,6 +128,7 @@ export function saidBy(rule: Rule, of: Case, place: Place): Said {
   if ('first-use-limit' in rule) return ofFirstUse(rule['first-use-limit'], of);
   if ('lock-out' in rule) return ofRefusals(rule['lock-out'], of, place);
   if ('expected-order' in rule) return [{ type: 'order', members: of.question.orderMembers }];
+  if ('approval' in rule) return ofApproval(rule.approval, of);
   if ('speed-up' in rule) return ofSpeedUps(rule['speed-up'], of);
   if ('cooling-period' in rule) {
     const { list, for: age, of: members } = rule['cooling-period'];
@@ -125,6 +139,18 @@ export function saidBy(rule: Rule, of: Case, place: Place): Said {
   const { list, of: members } = listed ? rule['allow-list'] : rule['deny-list'];
   const values = textsOf(members, of);
   return values === undefined ? 'refuses' : [{ type: 'list', list, values, listed }];
+}
+
+/** Who is in the group now counts, once each, until the time of the rule or that of the request is over. */
+function ofApproval(
+  { by: group, quorum, within }: Rules['approval'],
+  { approved, people, atMs }: Case,
+): Said {
+  if (approved === undefined) return 'awaits approval';
+  const { by, askedAtMs, untilMs } = approved;
+  const isInTime = atMs < untilMs && atMs < askedAtMs + msOf(within);
+  const counting = people[group]?.filter((person) => by.includes(person)) ?? [];
+  return isInTime && counting.length >= Number(quorum) ? [{ type: 'approval' }] : 'awaits approval';
 }
 
 function ofAmounts({ max, approvals }: Rules['amount-limit'], of: Case): Said {

@@ -8,7 +8,7 @@ import {
 } from './evaluate.ts';
 import type { Revision } from './policy.ts';
 import { type Question, subjectOf } from './question.ts';
-import type { LockoutWanted, Price, Wanted } from './rules.ts';
+import type { Approved, LockoutWanted, Price, Wanted } from './rules.ts';
 import { type Approvals, type Found, type Reservation, StateModel } from './store.ts';
 
 /*
@@ -79,6 +79,8 @@ export class SourceModel {
     table: new Map(),
   };
   readonly state: StateModel;
+  /** By subject, what people were asked and said. */
+  readonly approved = new Map<string, Approved>();
   /** What became of alternatives, each once. */
   readonly choices = new Set<string>();
   readonly #subjects = new Map<string, Subject>();
@@ -108,7 +110,8 @@ export class SourceModel {
 
   propose(question: Question, atMs: number): Proposal {
     const { inForce, prices } = this;
-    return propose({ inForce, prices: prices.table, group: this.#group, atMs }, question);
+    const approved = this.approved.get(subjectOf(question));
+    return propose({ inForce, prices: prices.table, group: this.#group, approved, atMs }, question);
   }
 
   /** Only what is approved and not signed is released, and only once. */
@@ -156,7 +159,8 @@ export class SourceModel {
     // The code names what stands, not what may pass by itself.
     const byClaim = proposal.retryable && stands;
     const refusal = (byClaim ? undefined : proposal.refusal) ?? 'RULE_REFUSED';
-    const code = approves ? 'APPROVED' : refusal;
+    const awaits = refusals.every((each) => each.awaits);
+    const code = approves ? 'APPROVED' : awaits ? 'AWAITING_APPROVAL' : refusal;
     if (code === 'RULE_REFUSED' && refusals.some(({ failed }) => !failed)) {
       const looked = claims.filter(([, { type }]) => type === 'refusals').map(([{ wanted }]) => wanted);
       this.state.lockouts.refuse(looked.filter(isLockout), name, atMs);
@@ -213,12 +217,26 @@ export class SourceModel {
       retryable: claim.retryable,
       // A lock-out, and a list that is missing, say nothing about the callback.
       failed: claim.failed || isLockout(claim.wanted) || found.get(claim)?.missing === true,
+      awaits: claim.awaits,
     });
+    const isMet = (requirement: Requirement): boolean =>
+      isClaim(requirement)
+        ? found.get(requirement)?.holds === true
+        : requirement.alternatives.some(({ requires }) => requires.every(isMet));
+    // The first that fails of an alternative decides it.
+    const awaits = (requirement: Requirement): boolean =>
+      requirement.awaits ||
+      (!isClaim(requirement) &&
+        requirement.alternatives.some(({ requires }) => {
+          const first = requires.find((each) => !isMet(each));
+          return first !== undefined && awaits(first);
+        }));
     // A change of one alternative is enough.
     const standingOf = (choice: Choice): Standing => {
       const failing = claimsWithin(choice).filter((claim) => found.get(claim)?.holds === false);
       const all = [choice, ...failing.map(standing)];
-      return { retryable: all.some((each) => each.retryable), failed: all.some((each) => each.failed) };
+      const [retryable, failed] = [all.some((each) => each.retryable), all.some((each) => each.failed)];
+      return { retryable, failed, awaits: awaits(choice) };
     };
     return {
       claims: proposal.requires.flatMap(claimsWithin).map((each) => [each, found.get(each) ?? NOT_CHECKED]),

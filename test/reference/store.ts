@@ -135,6 +135,8 @@ export class StateModel {
       }
       case 'order':
         return checkOrder(this.#orders.get(subject), wanted.members, atMs);
+      case 'approval':
+        return { type: 'approval', holds: true, approval: 'current' };
       case 'speed-up': {
         const { approvedAtMs, speedUps } = approvals;
         const isSoon = approvedAtMs > 0 && atMs - approvedAtMs <= wanted.withinMs;

@@ -10,23 +10,28 @@ import { startBothStores } from '../../../tools/fuzz/policies/stores.ts';
  * found.
  */
 
-const STEPS = 6000;
+/** At most: it ends with the first round that differs. */
+const STEPS = 30_000;
 const MINUTE_MS = 60_000;
 
 /** Both stores, each with something changed. */
 async function faulty(change: (store: Store) => Partial<Store>): Promise<Tally> {
   const stores = await startBothStores();
   onTestFinished(() => stores.close());
-  return run({
+  const options = {
     seed: 2,
     firstRound: 0,
     steps: STEPS,
     untilMs: Infinity,
-    async open(clock) {
+    onRound({ differences }: Tally) {
+      if (differences.length > 0) options.untilMs = 0;
+    },
+    async open(clock: () => number) {
       const opened = await stores.open(clock);
       return opened.map((each) => ({ ...each, store: { ...each.store, ...change(each.store) } }));
     },
-  });
+  };
+  return run(options);
 }
 
 /** Also previews with the fault: that a preview differs is found by itself. */
@@ -48,6 +53,21 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
     [
       'lets through what no policy covers',
       (proposal) => (proposal.refusal === 'NO_POLICY' ? { ...proposal, approves: true } : proposal),
+    ],
+    [
+      'asks people about what another rule refuses',
+      (proposal) => (proposal.awaiting === undefined ? proposal : { ...proposal, awaits: true }),
+    ],
+    [
+      'does not ask people where one alternative lacks only their approval',
+      ({ choices = [], ...rest }) => ({
+        ...rest,
+        choices: choices.map((each) => ({ ...each, awaits: undefined })),
+      }),
+    ],
+    [
+      'approves by a request that nobody has looked up',
+      (proposal) => ({ ...proposal, claims: proposal.claims.filter(({ type }) => type !== 'approval') }),
     ],
     [
       'reserves nothing in one alternative',

@@ -81,6 +81,13 @@ export const ASSETS = JSON.stringify({
   },
 });
 
+/** One person is in both groups. */
+export const GROUPS = { treasury: ['ada', 'ben', 'cleo'], board: ['cleo'] } as const;
+export const PEOPLE = JSON.stringify({
+  people: Object.fromEntries([...GROUPS.treasury, 'dan'].map((name) => [name, { roles: ['approve'] }])),
+  groups: GROUPS,
+});
+
 // ---- policies ----
 
 /** Some of the policies may be a fault, such as two rules with one counter. */
@@ -90,6 +97,7 @@ export function randomPolicies(random: Random): readonly Policy[] {
     const when = random.oneIn(3) ? randomWhen(random, callback, 0) : undefined;
     // Whatever is refused otherwise may lock somebody out.
     const lockout = random.oneIn(3) ? [randomLockout(random, callback)] : [];
+    const approval = random.oneIn(6) ? [randomApproval(random)] : [];
     const symbol = callback === 'web3' ? NETWORK : at < 2 ? 'USDT' : random.pick(SYMBOLS);
     return {
       policy: `policy-${at + 1}`,
@@ -100,6 +108,7 @@ export function randomPolicies(random: Random): readonly Policy[] {
       rules: [
         ...Array.from({ length: 1 + random.below(2) }, () => randomEntry(random, callback, 0)),
         ...lockout,
+        ...approval,
       ],
     };
   });
@@ -164,10 +173,22 @@ function randomRule(random: Random, kind: Kind): Rule {
     { 'cooling-period': { of, list, for: '10m' } },
     { 'first-use-limit': { of: [member], ...max, ...(!random.oneIn(2) && { for: '10m' }) } },
     { schedule: { zone: 'UTC', hours: random.pick(HOURS) } },
+    randomApproval(random),
+    randomApproval(random),
     randomLockout(random, kind),
     randomLockout(random, kind),
   ]);
 }
+
+function randomApproval(random: Random): Rule {
+  const by = random.pick(['treasury', 'treasury', 'board'] as const);
+  const quorum = by === 'board' ? '1' : random.pick(['1', '2'] as const);
+  return { approval: { by, quorum, within: random.pick(WITHINS) } };
+}
+
+/** Who has approved something, in no order; perhaps somebody twice, who then counts once. */
+export const randomApprovers = (random: Random): readonly string[] =>
+  Array.from({ length: random.below(4) }, () => random.pick(['ada', 'ben', 'cleo', 'dan']));
 
 function randomDistinct(
   random: Random,

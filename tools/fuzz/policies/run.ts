@@ -8,6 +8,7 @@ import type { OrderSource } from '../../../src/orders/orders.ts';
 import { releaseApproval } from '../../../src/orders/release.ts';
 import { type LiveSimulation, simulateLive } from '../../../src/simulation/simulate-live.ts';
 import type { Release } from '../../../src/policy/release.ts';
+import type { PeoplesApproval } from '../../../src/policy/facts.ts';
 import { createFollower } from '../../../src/release/follow.ts';
 import { explain } from '../../../src/policy/explain.ts';
 import type {
@@ -26,7 +27,10 @@ import { type Random, anyOf, randomOf } from '../random.ts';
 import {
   ASSETS,
   type Asked,
+  GROUPS,
+  PEOPLE,
   askedAgain,
+  randomApprovers,
   randomCallback,
   randomListed,
   randomPolicies,
@@ -82,6 +86,9 @@ const groupOf = (source: string): string | undefined => {
 const TICKS = 60;
 const START_MS = Date.UTC(2026, 2, 2, 9, 0);
 const DIFFERENCES_MAX = 5;
+/** For how long a request is open, and kept. */
+const REQUESTED_MS = [600_000, 3_600_000, 86_400_000] as const;
+const KEPT_MS = 30 * 86_400_000;
 /**
  * Also to both sides of the instant at which a window of ten minutes or an hour no longer counts an approval.
  */
@@ -109,6 +116,8 @@ interface Lane {
   readonly asked: Asked[];
   /** By id, what was approved and neither refused nor released since. */
   readonly approved: Map<string, Asked>;
+  /** By subject, what people have said. Each version is one change of the request. */
+  readonly said: Map<string, PeoplesApproval>;
   /** For a report. */
   readonly history: string[];
   /** Whether a store said something else. Nothing after that can be compared. */
@@ -135,6 +144,7 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
       model,
       asked: [],
       approved: new Map(),
+      said: new Map(),
       history: [],
       differs: false,
     };
@@ -142,7 +152,10 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
   // What the sources of a group are asked depends on the order.
   const inTurn = [...Map.groupBy(lanes, ({ source }) => groupOf(source) ?? source).values()];
   try {
-    const deciders = await Promise.all(stores.map((each) => decider(each, inForce.release, () => nowMs)));
+    const saidTo = new Map(lanes.map(({ source, said }) => [source, said]));
+    const deciders = await Promise.all(
+      stores.map((each) => decider(each, inForce.release, { clock: () => nowMs, saidTo })),
+    );
     for (let tick = 0; tick < TICKS; tick++) {
       nowMs += random.pick(STEPS_MS);
       if (tick === TICKS / 2) {
@@ -205,10 +218,14 @@ interface Compiled extends Revision {
 
 /** Undefined if the policies are a fault. */
 function compiledPolicies(policies: readonly Policy[]): Compiled | undefined {
-  const files = { 'assets.yaml': ASSETS, 'policies.yaml': writtenPolicies(policies) };
+  const files = {
+    'assets.yaml': ASSETS,
+    'people.yaml': PEOPLE,
+    'policies.yaml': writtenPolicies(policies),
+  };
   const written = Object.entries(files).map(([name, text]) => ({ name, text }));
   const compiled = readPolicyFiles(written, () => undefined);
-  return compiled.ok ? { policies, release: compiled.release } : undefined;
+  return compiled.ok ? { policies, groups: GROUPS, release: compiled.release } : undefined;
 }
 
 const documentOf = ({ revision, document }: Release) => ({ revision, document });
@@ -255,6 +272,7 @@ async function step({ lane, tick, nowMs, stores, deciders, tally }: Step): Promi
     before === undefined ? randomCallback(random, source, `${source}-${tick}`) : askedAgain(random, before);
   if (before === undefined) asked.push(one);
   else tally.again++;
+  if (random.oneIn(3)) await letPeopleApprove(lane, one, { nowMs, stores });
   const { question, wire } = one;
   const { type, verdict, code, taken } = model.ask(question, nowMs, `${tick}`);
   if (verdict === 'SUCCESS') approved.set(question.id, one);
@@ -269,6 +287,26 @@ async function step({ lane, tick, nowMs, stores, deciders, tally }: Step): Promi
   const others = came.map(({ said, because }, at) => `${stores[at]?.name} ${said}, ${because}`);
   const said = isSame ? expected : `DIFFERS: ${expected}, but ${others.join('; ')}`;
   history.push(`${nowMs} ${JSON.stringify({ ...wire, scheme: question.scheme })} ${said}`);
+}
+
+/** People change the request about a callback, or make one. */
+async function letPeopleApprove(
+  { source, random, model, said, history }: Lane,
+  { question }: Asked,
+  { nowMs, stores }: Pick<Step, 'nowMs' | 'stores'>,
+): Promise<void> {
+  const id = subjectOf(question);
+  const {
+    version = 0,
+    createdAtMs = nowMs,
+    expiresAtMs = nowMs + random.pick(REQUESTED_MS),
+  } = said.get(id) ?? {};
+  const approvers = randomApprovers(random);
+  said.set(id, { id, version: version + 1, approvers, createdAtMs, expiresAtMs, because: '' });
+  model.approved.set(id, { by: approvers, askedAtMs: createdAtMs, untilMs: expiresAtMs });
+  const change = { scope: source, id, expected: version, value: '{}', isOpen: true, keepMs: KEPT_MS };
+  await Promise.all(stores.map(({ store }) => store.changeApprovalRequest(change)));
+  history.push(`${nowMs} ${id} is approved by ${approvers.join(' ') || 'nobody'} until ${expiresAtMs}`);
 }
 
 /** Compares who is locked out. Then, mostly, lifts one of the lock-outs. */
@@ -331,7 +369,18 @@ interface Decider {
 }
 
 /** Decides on a store as the service does, once a callback is authentic. */
-async function decider({ store }: OpenStore, release: Release, clock: () => number): Promise<Decider> {
+async function decider(
+  { store }: OpenStore,
+  release: Release,
+  {
+    clock,
+    saidTo,
+  }: {
+    readonly clock: () => number;
+    /** By source. */
+    readonly saidTo: ReadonlyMap<string, ReadonlyMap<string, PeoplesApproval>>;
+  },
+): Promise<Decider> {
   await store.register(SOURCES);
   await store.push({ ...documentOf(release), expected: '', by: 'fuzz', message: '' });
   const policies = createFollower({ store, pollMs: 3_600_000, clock });
@@ -358,7 +407,22 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
       return result;
     },
   };
-  const parts: DecideParts = { store: watched, policies, ask, groupOf, clock, answerTimeoutMs: 60_000 };
+  const about = new Set<string>();
+  const people: DecideParts['people'] = {
+    said: ({ source, kind, id }) => Promise.resolve(saidTo.get(source)?.get(subjectOf({ kind, id }))),
+    async ask({ callback, needs }) {
+      if (needs.length > 0) about.add(callback.source);
+    },
+  };
+  const parts: DecideParts = {
+    store: watched,
+    policies,
+    ask,
+    people,
+    groupOf,
+    clock,
+    answerTimeoutMs: 60_000,
+  };
   const decides: Decider['decides'] = async (source, { question: { kind, scheme }, wire }) => {
     const body = JSON.stringify(wire);
     const decoded = readMembers(body);
@@ -382,6 +446,9 @@ async function decider({ store }: OpenStore, release: Release, clock: () => numb
       address: '127.0.0.1',
     });
     const { verdict } = report;
+    const wasAsked = about.delete(source);
+    if (wasAsked !== (report.code === 'AWAITING_APPROVAL'))
+      throw new Error(`asked people: ${report.because}`);
     const wasSimulated =
       simulated.verdict === verdict && simulated.code === report.code && isSameRule(simulated, report);
     const by = verdict === 'SUCCESS' ? ` by ${took.get(source) ?? ''}` : '';
