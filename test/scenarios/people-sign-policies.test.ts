@@ -34,14 +34,15 @@ describeOnBothStores('people sign what takes effect', (host) => {
       policies: { ...POLICIES, 'people.yaml': PEOPLE },
     };
     const service = await host.start(options);
-    const place = placeIn(service.folder);
+    const { runWith, ...rest } = placeIn(service.folder);
+    const place = { ...rest, runWith, run: runWith({ clock: Date.now }) };
     return { ...service, options, place, write: place.write };
   };
   const readiness = async ({ ops }: TestService): Promise<string> =>
     JSON.stringify(await (await fetch(`${ops}/readyz`)).json());
   const followed = (service: TestService, revision: string): Promise<true> =>
     eventually(`${revision} is followed`, async () =>
-      (await readiness(service)).includes(revision) ? true : undefined,
+      (await readiness(service)).includes(`revision ${revision} is in force`) ? true : undefined,
     );
   const pushed = z.object({ revision: z.string(), request: z.string() });
   const signWith = (name: string): readonly string[] => ['--key', keyFileOf(name), '--by', name];

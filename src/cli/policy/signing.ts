@@ -41,10 +41,15 @@ export const keyOption = (command: Command): Command =>
       'push without signatures over policies that people signed, if no service has signers',
     );
 
-/** What the acts on policies need, of a command's session. */
+/**
+ * What the acts on policies need, of a command's session. The time is the store's: services would refuse a statement that
+ * a clock which is far behind has let expire.
+ */
 export async function policyParts(session: Session) {
   const signers = signerRules(session.settings());
-  return { store: await session.store(), clock: session.clock, ...(signers && { signers }) };
+  const store = await session.store();
+  const { nowMs } = signers === undefined ? { nowMs: session.clock() } : await store.health();
+  return { store, clock: () => nowMs, ...(signers && { signers }) };
 }
 
 /**
