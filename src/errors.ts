@@ -16,6 +16,11 @@ interface ErrorRow {
  * or a decision: bad callbacks are ordinary, and a Failure costs no stack trace.
  */
 export const ERRORS = {
+  AWAITS_SIGNATURES: {
+    exit: 1,
+    status: 202,
+    meaning: 'Nothing has changed yet: a second person must agree to it, with a signature.',
+  },
   USAGE: { exit: 2, status: 400, meaning: 'The call has a fault.' },
   ORDER_INVALID: { exit: 2, status: 400, meaning: 'An announced order has a fault.' },
   PRICE_INVALID: { exit: 2, status: 400, meaning: 'A price has a fault.' },

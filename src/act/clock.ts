@@ -25,6 +25,14 @@ export const acceptClock: Act<
     const before = await store.clock();
     return { before, after: before.state === 'jumped' ? await store.acceptClock({ by }) : undefined };
   },
+  fourEyes: {
+    name: 'clock',
+    async judge({ store }) {
+      const before = await store.clock();
+      if (before.state !== 'jumped') return { is: 'done', result: { before, after: undefined } };
+      return { is: 'looser' };
+    },
+  },
   text: ({ before, after }) =>
     after === undefined
       ? `There is nothing to accept.\n${clockText(before)}`

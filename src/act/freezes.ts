@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { lossesIn } from '../store/freezes.ts';
+import { freezeText, lossesIn } from '../store/freezes.ts';
 import type { Control, Freeze, Store } from '../store/store.ts';
 import { columns, isoTime, printable } from '../values/text.ts';
 import type { Act } from './act.ts';
@@ -51,6 +51,13 @@ export const unfreeze: Act<
     const { lifted, control } = await store.unfreeze({ by, reason, ids, acknowledgeLoss });
     const inEffect = new Set([...frozen, ...control.frozen].map(({ id }) => id));
     return { lifted, control, missing: ids.filter((id) => !inEffect.has(id)) };
+  },
+  fourEyes: {
+    name: 'unfreeze',
+    async judge({ store }, { ids }) {
+      const { frozen } = await store.control();
+      return { is: 'looser', about: frozen.filter(({ id }) => ids.includes(id)).map(freezeText) };
+    },
   },
   text: ({ lifted, control, missing }) =>
     [

@@ -82,6 +82,17 @@ export const changeList: Act<Parts, typeof input, Result> = {
       progress?.(`${source}/${list}: ${done} of ${all}`);
     }
   },
+  fourEyes: {
+    name: 'lists',
+    async judge({ store, release }, { source, list, add, remove, create }) {
+      await sourcesToFill(store, release, { list, sources: [source], create });
+      // A callback is refused as long as its deny-list does not exist, so making one loosens.
+      const exists = (await store.lists(source)).some((each) => each.list === list);
+      const looser = release && listInForce(release, list).looserFor(source);
+      const tightens = looser === 'more' ? add.length === 0 : looser === 'fewer' && remove.length === 0;
+      return { is: exists && tightens ? 'tighter' : 'looser' };
+    },
+  },
   text: ({ source, list, ...result }) => `${source}/${list}: ${changeText(result)}`,
   notice: (result) => `${changeText(result)}.`,
   json: ({ source, list, added, removed, entries, version }) => ({

@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { KINDS, subjectOf } from '../callback/callback.ts';
 import { usageError } from '../errors.ts';
-import { type OrderSource, announceOrder, orderJson, orderSource } from '../orders/orders.ts';
+import {
+  type OrderSource,
+  announceOrder,
+  announcedBefore,
+  orderJson,
+  orderSource,
+} from '../orders/orders.ts';
 import type { Order, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { isoTime, printable } from '../values/text.ts';
@@ -34,13 +40,21 @@ export const expectOrder = {
   role: 'operate',
   input: expectInput,
   perform: ({ store, sources, clock }, order, by) => announceOrder(store, sources, { ...order, by }, clock()),
+  fourEyes: {
+    name: 'orders',
+    async judge({ store, sources, clock }, order) {
+      const announced = await announcedBefore(store, sources, order, clock());
+      if (announced === undefined) return { is: 'looser' };
+      return { is: 'done', result: { outcome: 'unchanged', order: announced } };
+    },
+  },
   text: ({ outcome, order }) =>
     `${orderText(order)}.${outcome === 'unchanged' ? ' It was already announced.' : ''}`,
   notice: ({ outcome }) => (outcome === 'expected' ? 'The order is announced.' : 'It was already announced.'),
   json: ({ outcome, order }) => ({ outcome, order: orderJson(order) }),
   followed: () => ({}),
 } satisfies Act<
-  OrderParts<'expectOrder'> & { readonly clock: Clock },
+  OrderParts<'expectOrder' | 'order'> & { readonly clock: Clock },
   typeof expectInput,
   Awaited<ReturnType<typeof announceOrder>>
 >;

@@ -62,9 +62,22 @@ export const setPrices = {
     const set = readPrices(prices, parts.clock());
     return changePrices(parts, { set, remove: [], by });
   },
+  fourEyes: {
+    name: 'prices',
+    async judge({ clock }, { prices }) {
+      // A price is as of when somebody asks, and not as of when somebody else agrees.
+      const input = readPrices(prices, clock()).map(({ asset, price, asOfMs }) => ({
+        asset,
+        price: formatAmount(price),
+        asOf: isoTime(asOfMs),
+      }));
+      return { is: 'looser', input: { prices: input } };
+    },
+  },
   notice: ({ table, assets }) => `${counted(assets.length, 'price')} set. Version ${table.version}.`,
 } satisfies PricesAct<typeof setInput>;
 
+/** One person may do it: without its price, an asset is refused. */
 const removeInput = z.strictObject({ assets: z.array(z.string()).readonly() });
 
 export const removePrices = {

@@ -9,7 +9,7 @@ import {
 } from '../orders/release.ts';
 import type { OrderSource } from '../orders/orders.ts';
 import { columns, counted, isoTime, printable } from '../values/text.ts';
-import type { Act } from './act.ts';
+import { type Act, alwaysLooser } from './act.ts';
 import { named } from './orders.ts';
 
 const input = z.strictObject({
@@ -40,6 +40,7 @@ export const releaseApproval = {
     const { source, kind, id } = request;
     return { source, kind, id, ...(await release(store, sources, { ...request, by })) };
   },
+  fourEyes: { name: 'releases', judge: alwaysLooser },
   text: releaseText,
   json: (result) => releaseResultJson(result, result),
 } satisfies Act<Parts, typeof input, Result>;

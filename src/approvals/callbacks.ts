@@ -4,7 +4,7 @@ import { parseRecorded } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
 import type { PeoplesApproval } from '../policy/facts.ts';
 import type { People } from '../policy/people.ts';
-import { type Field, refused, statementText } from '../signature/statement.ts';
+import { type Field, inClear, refused, statementText } from '../signature/statement.ts';
 import type { ApprovalRequests } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { isoTime, jsonOrText } from '../values/text.ts';
@@ -17,7 +17,6 @@ import { type SigningScope, signersOf } from './signers.ts';
  */
 
 const KIND = 'countersign-approval/1';
-const PLAIN = /^[!#-~][!-~]*(?: [!-~]+)*$/;
 
 /** What people sign about a callback: all its terms in clear, from when on, and until when it counts. */
 function callbackStatement(
@@ -34,14 +33,6 @@ function callbackStatement(
     ['created', isoTime(createdAtMs)],
     ['expires', isoTime(expiresAtMs)],
   ]);
-}
-
-/** The text itself if it is visible ASCII with single blanks, and otherwise as JSON in ASCII. */
-function inClear(text: string): string {
-  if (PLAIN.test(text)) return text;
-  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
-  // Two blanks in a row would not be one form.
-  return JSON.stringify(text).replaceAll(/[^!-~ ]|(?<= ) /g, escaped);
 }
 
 /** Who must approve: a rule of a policy. */

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, usageError } from '../errors.ts';
 import type { ApprovalRequestRecord, ApprovalRequests } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { jsonOrText } from '../values/text.ts';
@@ -10,8 +10,11 @@ import { type Signature, signatures } from './signers.ts';
  * What waits for people: one queue and one shape, whatever it is about.
  */
 
-/** What a request is about. `revision`: policies that are to be put in force. `callback`: what a callback asks. */
-const REQUEST_KINDS = ['revision', 'callback'] as const;
+/**
+ * What a request is about. `revision`: policies that are to be put in force. `callback`: what a callback asks. `act`:
+ * what an operator wants to do, and a second person must agree to.
+ */
+const REQUEST_KINDS = ['revision', 'callback', 'act'] as const;
 
 const requestShape = z.strictObject({
   kind: z.enum(REQUEST_KINDS),
@@ -56,7 +59,7 @@ export type NewRequest = Pick<
 
 /** The requests of a scope. */
 export interface Requests {
-  create(request: NewRequest): Promise<ApprovalRequest>;
+  create(request: NewRequest & Partial<Pick<ApprovalRequest, 'createdAtMs'>>): Promise<ApprovalRequest>;
   read(id: string): Promise<{ readonly request: ApprovalRequest; readonly version: number } | undefined>;
   /** The same. Throws NOT_FOUND. */
   find(id: string): Promise<ApprovalRequest>;
@@ -75,6 +78,8 @@ export interface Requests {
     id: string,
     change: (request: ApprovalRequest) => Partial<ApprovalRequest> | Promise<Partial<ApprovalRequest>>,
   ): Promise<ApprovalRequest>;
+  /** Says of a request that is over what came of it. Throws NOT_FOUND. */
+  conclude(id: string, reason: string): Promise<void>;
 }
 
 export function createRequests(store: ApprovalRequests, clock: Clock, scope = SHARED): Requests {
@@ -103,12 +108,7 @@ export function createRequests(store: ApprovalRequests, clock: Clock, scope = SH
     async create(request) {
       for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
         const id = newId();
-        const created: ApprovalRequest = {
-          ...request,
-          ...BEGUN,
-          id,
-          createdAtMs: clock(),
-        };
+        const created: ApprovalRequest = { createdAtMs: clock(), ...request, ...BEGUN, id };
         if (await write(created, 0)) return created;
       }
       throw busy();
@@ -131,6 +131,14 @@ export function createRequests(store: ApprovalRequests, clock: Clock, scope = SH
         if (isOver(request, clock())) throw ended(request);
         const changed = { ...request, ...(await change(request)) };
         if (await write(changed, version)) return changed;
+      }
+      throw busy();
+    },
+    async conclude(id, reason) {
+      for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+        const { request, version } = await existing(id);
+        if (request.state === 'pending') throw usageError(`request ${id} still waits for people`);
+        if (await write({ ...request, reason }, version)) return;
       }
       throw busy();
     },

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { type Act, perform } from '../act/act.ts';
 import { orderSources } from '../start/sources.ts';
-import { type Call, type CommandRow, byOption } from './command.ts';
+import { type Call, type CommandRow, byOption, fourEyesKey } from './command.ts';
 import { servicesThatApplied } from './services.ts';
 import type { Session } from './session.ts';
 
@@ -33,6 +33,7 @@ export function actCommand<I extends z.ZodObject, R>(
     define(command) {
       define(command);
       if (act.recordsAuthor !== false) byOption(command);
+      if (act.fourEyes !== undefined) fourEyesKey(command);
     },
     async run(session, call) {
       // What is wrong with a call is said even if the store can't be reached.

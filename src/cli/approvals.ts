@@ -13,6 +13,8 @@ import { signerRules } from '../start/trust.ts';
 import type { Command } from 'commander';
 import { type Call, type CommandRow, byOption, messageOption, requiredMessage } from './command.ts';
 import { actCommand } from './act.ts';
+import { approveWaitingAct } from './four-eyes.ts';
+import { policySign } from './policy/signing.ts';
 import { movementLines } from './decisions/entry.ts';
 import { isoTime, printable, table } from './print.ts';
 import type { Session } from './session.ts';
@@ -129,7 +131,9 @@ async function releaseInForce(session: Session): Promise<Release> {
 export const approvalsApprove: CommandRow = {
   path: approveCallback.name,
   summary: approveCallback.summary,
-  example: 'approvals approve transfer:w-1 --source vault --key ~/.ssh/id_ed25519',
+  example:
+    'approvals approve transfer:w-1 --source vault --key ~/.ssh/id_ed25519\n' +
+    'approvals approve r7k2mqx --key ~/.ssh/id_ed25519',
   define: (command) =>
     byOption(
       requestArgument(command).requiredOption(
@@ -141,10 +145,12 @@ export const approvalsApprove: CommandRow = {
     const found = await findRequest(session, call);
     const scope = signingScope(session.settings());
     if (scope === undefined) throw usageError('the settings have no deployment, so nobody can sign; set it');
-    if (found.source === '') {
-      throw usageError(`request ${found.request.id} is about policies; use \`countersign policy sign\``);
-    }
     const { source, request } = found;
+    if (request.kind === 'revision') return policySign.run(session, call);
+    if (request.kind === 'act') {
+      const shown = requestText(found, session.clock());
+      return approveWaitingAct(session, call, { request, shown, scope });
+    }
     const release = await releaseInForce(session);
     const callback = callbackOfRequest(request, { source, deployment: scope.deployment });
     const { signers } = await signersOf(request, release.people, { role: 'approve', scope });

@@ -38,6 +38,14 @@ export function byOption(command: Command): Command {
   return command.option('--by <name>', 'the name to record for this change (default: your user name)');
 }
 
+/** `--key`, for changes that may wait for a second person. */
+export function fourEyesKey(command: Command): Command {
+  return command.option(
+    '--key <file>',
+    'where a second person must sign: sign as the first one, with this SSH key or the key of the agent whose .pub file this is',
+  );
+}
+
 /** `--message`, for changes that must say why. */
 export function messageOption(command: Command): Command {
   return command.requiredOption('--message <text>', 'the reason, for the history');

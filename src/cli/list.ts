@@ -24,7 +24,7 @@ import { hasMemos } from '../values/address.ts';
 import { quoted } from '../values/printable.ts';
 import { decodeUtf8 } from '../values/utf8.ts';
 import { jsonOf, readYaml } from '../values/yaml.ts';
-import { type Call, type CommandRow, byOption } from './command.ts';
+import { type Call, type CommandRow, type ExitCode, byOption, fourEyesKey } from './command.ts';
 import { counted, isoTime, printable, table } from './print.ts';
 import { servicesThatApplied } from './services.ts';
 import type { Session } from './session.ts';
@@ -124,7 +124,7 @@ export const listAdd: CommandRow = {
   define: (command) =>
     byOption(
       sourceOption(
-        command
+        fourEyesKey(command)
           .argument('<name>', 'the list')
           .argument(
             '[values...]',
@@ -157,10 +157,10 @@ export const listAdd: CommandRow = {
       const read = addedReader(readFor(source), { asset, isNamed: isNamedFor(source) });
       changes.push({ source, list, add: await listTexts(written, read), remove: [], create });
     }
-    await change(session, call, release, changes);
+    const code = await change(session, call, release, changes);
     const unused = unusedText(release, list);
     if (unused !== '') session.report(unused);
-    return 0;
+    return code;
   },
 };
 
@@ -172,7 +172,9 @@ export const listRemove: CommandRow = {
     'list remove withdrawal-addresses --file old.txt',
   define: (command) =>
     byOption(
-      sourceOption(command.argument('<name>', 'the list').argument('[values...]', 'the values to remove')),
+      sourceOption(
+        fourEyesKey(command).argument('<name>', 'the list').argument('[values...]', 'the values to remove'),
+      ),
     )
       .option('--file <file>', 'read more values from this file, one on each line; # begins a comment')
       .option('--message <text>', 'the reason, for the journal'),
@@ -191,8 +193,7 @@ export const listRemove: CommandRow = {
       const remove = await listTexts(written, (value) => removedTexts(value, read));
       changes.push({ source, list, add: [], remove, create: false });
     }
-    await change(session, call, release, changes);
-    return 0;
+    return change(session, call, release, changes);
   },
 };
 
@@ -230,18 +231,27 @@ async function change(
   call: Call,
   release: Release | undefined,
   changes: readonly Change[],
-): Promise<void> {
+): Promise<ExitCode> {
   const parts = { store: await session.store(), release, progress: (line: string) => session.progress(line) };
   const message = call.option('message') ?? '';
   const results: Awaited<ReturnType<(typeof changeList)['perform']>>[] = [];
+  const waiting: CountersignError[] = [];
   for (const each of changes) {
-    results.push(await perform(changeList, parts, { ...each, message }, session));
+    try {
+      results.push(await perform(changeList, parts, { ...each, message }, session));
+    } catch (thrown) {
+      if (!(thrown instanceof CountersignError && thrown.code === 'AWAITS_SIGNATURES')) throw thrown;
+      waiting.push(thrown);
+    }
   }
+  const [first] = waiting;
+  if (first !== undefined && changes.length === 1) throw first;
   const services = await servicesThatApplied(session);
-  session.print(
-    results.map(changeList.text).join('\n'),
-    results.map((result) => ({ ...changeList.json(result), services })),
-  );
+  session.print([...results.map(changeList.text), ...waiting.map((each) => each.message)].join('\n'), [
+    ...results.map((result) => ({ ...changeList.json(result), services })),
+    ...waiting.map(({ data }) => data),
+  ]);
+  return first === undefined ? 0 : 1;
 }
 
 /**

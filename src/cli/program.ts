@@ -113,6 +113,7 @@ function define(
       config: textOf(options['config']),
       json: options['json'] === true,
       by: textOf(options['by']),
+      key: textOf(options['key']),
     });
     try {
       setExitCode(await row.run(session, callOf(command, options)));
@@ -165,11 +166,14 @@ function reportFailure(thrown: unknown, json: boolean, terminal: Terminal): Exit
     return 2;
   }
   const { code, message, data } = thrown;
-  if (json) terminal.out(`${printableJson({ error: { code, message, data } })}\n`);
+  if (code === 'AWAITS_SIGNATURES') terminal.out(`${json ? printableJson(data) : sentence(message)}\n`);
+  else if (json) terminal.out(`${printableJson({ error: { code, message, data } })}\n`);
   else terminal.err(`${code}: ${message}\n`);
   // Whatever the platform says, it may have done what was requested.
   return code === 'PLATFORM_REFUSED' && data['outcome'] !== 'refused' ? 2 : ERRORS[code].exit;
 }
+
+const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 
 const textsOf = (values: readonly unknown[]): readonly string[] =>
   values.flat().filter((each): each is string => typeof each === 'string');

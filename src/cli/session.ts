@@ -1,3 +1,8 @@
+import type { FourEyes } from '../approvals/acts.ts';
+import type { Signature } from '../approvals/signers.ts';
+import { fourEyesOf, signingScope } from '../start/people.ts';
+import { peopleNow } from '../start/trust.ts';
+import { signAsOperator } from './ssh-sign.ts';
 import { groupsOf, openStore } from '../start/store.ts';
 import { DEFAULT_SETTINGS_FILE, loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -39,6 +44,8 @@ export interface Session extends Pick<
 > {
   /** The name that is recorded for changes: `--by`, or the user of the operating system. */
   readonly by: string;
+  /** How acts wait for a second person: see Author. */
+  readonly fourEyes: FourEyes | undefined;
   /** Prints the text, or with `--json` the value as JSON, and a line break. */
   print(text: string, value: unknown): void;
   /** Prints a line for people on standard error. Nothing with `--json`. */
@@ -68,9 +75,11 @@ export interface SessionOptions {
   readonly config: string | undefined;
   readonly json: boolean;
   readonly by: string | undefined;
+  /** The SSH key of the person, in a file. */
+  readonly key: string | undefined;
 }
 
-export function openSession(terminal: Terminal, { config, json, by }: SessionOptions): Session {
+export function openSession(terminal: Terminal, { config, json, by, key }: SessionOptions): Session {
   const { env, clock, input, stopped, version, commit } = terminal;
   let settings: Settings | undefined;
   let secrets: Secrets | undefined;
@@ -84,6 +93,14 @@ export function openSession(terminal: Terminal, { config, json, by }: SessionOpt
     version,
     commit,
     by: by ?? terminal.user,
+    get fourEyes() {
+      const store = (): Promise<Store> => session.store();
+      const sign = async (statement: string): Promise<Signature> => {
+        const people = await peopleNow(session.settings(), await store());
+        return signAsOperator(statement, key ?? '', { people, scope: signingScope(session.settings()) });
+      };
+      return fourEyesOf(session.settings(), { store, clock, sign: key === undefined ? undefined : sign });
+    },
     print: (text, value) => terminal.out(`${json ? printableJson(value) : text}\n`),
     report: (line) => (json ? undefined : terminal.err(`${line}\n`)),
     progress: (line) => (json ? undefined : terminal.progress?.(line)),

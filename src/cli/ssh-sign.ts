@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import type { Signature } from '../approvals/signers.ts';
+import { type Signature, type SigningScope, signersOf } from '../approvals/signers.ts';
 import { CountersignError, messageOf } from '../errors.ts';
-import { namespaceOf } from '../signature/statement.ts';
+import type { People } from '../policy/people.ts';
+import { namespaceOf, refused } from '../signature/statement.ts';
 
 /**
  * Signs a statement with an SSH key, by `ssh-keygen`, which asks for a passphrase, or for a touch of a security key. A
@@ -28,4 +29,18 @@ export async function signBySsh(statement: string, deployment: string, keyFile: 
         '.pub file of a key that the agent has',
     );
   }
+}
+
+/** Signs what an operator asks for. Throws SIGNATURE_REFUSED too if the key is of nobody with the role `operate`. */
+export async function signAsOperator(
+  statement: string,
+  keyFile: string,
+  { people, scope }: { readonly people: People; readonly scope: SigningScope | undefined },
+): Promise<Signature> {
+  if (scope === undefined) throw refused('the settings have no deployment, so nobody can sign; set it');
+  const signature = await signBySsh(statement, scope.deployment, keyFile);
+  const found = await signersOf({ statement, signatures: [signature] }, people, { role: 'operate', scope });
+  const [because] = found.refused;
+  if (because !== undefined) throw refused(because);
+  return signature;
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
-import { type Act, type Role, overtaken, perform } from '../act/act.ts';
+import { type Act, type Author, type Role, overtaken, perform } from '../act/act.ts';
 import { CountersignError, type ErrorCode } from '../errors.ts';
-import type { Html } from './html.ts';
+import { type Html, link } from './html.ts';
 
 /** Somebody who has signed in. */
 export interface Person {
@@ -26,6 +26,7 @@ export interface PageRequest {
 export interface FormRequest extends PageRequest {
   /** The fields of the form. */
   readonly form: URLSearchParams;
+  readonly fourEyes: Author['fourEyes'];
 }
 
 /** What a page shows below its heading. */
@@ -130,7 +131,8 @@ export function formOf<P, I extends z.ZodObject, R>(
   async function done(request: FormRequest): Promise<Redirect> {
     const version = request.form.get('version') ?? '';
     const seen = act.version && (/^\d{1,15}$/.test(version) ? Number(version) : NO_VERSION);
-    const result = await perform(act, parts, await read(request), { by: authorOf(request.person), seen });
+    const { person, fourEyes } = request;
+    const result = await perform(act, parts, await read(request), { by: authorOf(person), seen, fourEyes });
     const late = seen === undefined ? '' : await overtaken(act, parts, result, seen);
     return { to: to(request, result), notice: `${(act.notice ?? act.text)(result)}${late}` };
   }
@@ -139,7 +141,14 @@ export function formOf<P, I extends z.ZodObject, R>(
     role: act.role,
     async submit(request) {
       const isPreview = preview !== undefined && request.form.get('do') !== CONFIRM;
-      const submit = (): Promise<Redirect | View> => (isPreview ? preview(request) : done(request));
+      const submit = async (): Promise<Redirect | View> => {
+        try {
+          return await (isPreview ? preview(request) : done(request));
+        } catch (thrown) {
+          if (!(thrown instanceof CountersignError && thrown.code === 'AWAITS_SIGNATURES')) throw thrown;
+          return { to: link`/approvals`, notice: `It waits: ${thrown.message}.` };
+        }
+      };
       if (again === undefined) return submit();
       return orAgain(submit, (fault) => again(request, fault), isPreview ? undefined : 'NOT_FOUND');
     },

@@ -7,7 +7,7 @@ import {
   Router,
 } from 'express';
 import type { z } from 'zod';
-import { perform } from '../act/act.ts';
+import { type Author, perform } from '../act/act.ts';
 import { cancelOrder, expectOrder } from '../act/orders.ts';
 import { type PricesParts, setPrices } from '../act/prices.ts';
 import { releaseApproval } from '../act/release.ts';
@@ -39,6 +39,7 @@ export interface ApiParts {
   readonly releases: boolean;
   /** Answers `POST /api/simulate`: see createSimulationApi. */
   readonly simulate: RequestHandler;
+  readonly fourEyes: Author['fourEyes'];
   readonly clock: Clock;
   /** Called for each call with a wrong token. */
   readonly onDenied: (address: string) => void;
@@ -61,11 +62,11 @@ const callName = (request: Request): string => {
 const INVITATION = /^(\/console\/+invite\/+)[^/]+/i;
 
 /** The author that the store records for changes over the API. */
-const API = { by: 'api' };
+const API = 'api';
 
 /** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
 export function createApi(
-  { store, sources, token, tokenUsed, releases, simulate, clock, onDenied }: ApiParts,
+  { store, sources, token, tokenUsed, releases, simulate, fourEyes, clock, onDenied }: ApiParts,
   onFailed: OnFailed,
 ): Router {
   const api = Router();
@@ -74,8 +75,9 @@ export function createApi(
   api.use(jsonBody());
   const serve = servingOn(api);
   const parts = { store, sources, clock };
+  const author: Author = { by: API, fourEyes };
   serve(apiRoutes.announceOrder, async ({ body }, reply) => {
-    const result = await perform(expectOrder, parts, body, API);
+    const result = await perform(expectOrder, parts, body, author);
     reply(result.outcome === 'expected' ? 201 : 200, expectOrder.json(result));
   });
   serve(apiRoutes.showOrder, async ({ params }, reply) => {
@@ -86,7 +88,7 @@ export function createApi(
     else throw new CountersignError('NOT_FOUND', `no order ${subject} was announced for ${source}`);
   });
   serve(apiRoutes.cancelOrder, async ({ params }, reply) => {
-    const result = await perform(cancelOrder, parts, orderIn(params), API);
+    const result = await perform(cancelOrder, parts, orderIn(params), author);
     reply(result.outcome === 'cancelled' ? 200 : 409, cancelOrder.json(result));
   });
   serve(apiRoutes.releaseApproval, async (request, reply, response) => {
@@ -94,14 +96,14 @@ export function createApi(
       refuse(response, 'API_OFF', 'releases over the API are off; set ops.releases in the settings');
       return;
     }
-    const result = await perform(releaseApproval, parts, request.body, API);
+    const result = await perform(releaseApproval, parts, request.body, author);
     reply(result.outcome === 'released' ? 201 : 200, releaseApproval.json(result));
   });
   serve(apiRoutes.showPrices, async (_request, reply) => reply(200, pricesJson(await store.prices())));
   serve(apiRoutes.setPrices, async (request, reply) => {
     const { prices } = readBody(apiRoutes.setPrices, request);
     const written = Object.entries(prices).map(([asset, price]) => ({ asset, ...price }));
-    reply(200, setPrices.json(await perform(setPrices, parts, { prices: written }, API)));
+    reply(200, setPrices.json(await perform(setPrices, parts, { prices: written }, author)));
   });
   api.use((_request, response) => {
     refuse(
@@ -124,7 +126,7 @@ export function createSimulationApi(simulate: Simulate, onFailed: OnFailed): Rou
   api.use(jsonBody());
   servingOn(api)(apiRoutes.simulate, async (request, reply) => {
     const given = readBody(apiRoutes.simulate, request);
-    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' }, API.by);
+    const { deciding = null, next = null, ...simulated } = await simulate({ ...given, body: '' }, API);
     reply(200, { ...simulated, deciding, next });
   });
   api.use(answerFaults(onFailed));
@@ -176,7 +178,9 @@ const isInternal = (thrown: unknown): boolean =>
 function answerFault(thrown: unknown, response: Response): void {
   if (response.headersSent) return;
   if (thrown instanceof CountersignError) {
-    refuse(response, thrown.code, thrown.message);
+    const { code, message, data } = thrown;
+    if (code === 'AWAITS_SIGNATURES') response.status(statusOf(code)).json({ ...data, message });
+    else refuse(response, code, message);
     return;
   }
   if (isInternal(thrown)) refuse(response, 'INTERNAL', 'an internal error occurred');

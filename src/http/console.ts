@@ -4,6 +4,7 @@ import { type NavigationEntry, fault, layout } from '../console/layout.ts';
 import { type Html, html, link, markupOf } from '../console/html.ts';
 import {
   type Download,
+  type FormRequest,
   type Form,
   type Page,
   type PageRequest,
@@ -31,6 +32,8 @@ export interface ConsoleParts {
   readonly hasProxy?: boolean | undefined;
   /** Why nothing is approved now, a sentence for each freeze. */
   readonly frozen: () => Promise<readonly string[]>;
+  /** How acts wait for a second person; undefined if none does. */
+  readonly fourEyes: FormRequest['fourEyes'];
 }
 
 /** The bytes of a form, such as a list that is imported. */
@@ -91,7 +94,7 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
       const body = await readForm(request, response);
       if (!(body instanceof Uint8Array)) throw usageError(body.because);
       const fields = new URLSearchParams(Buffer.from(body).toString('utf8'));
-      const done = await form.submit({ ...asked, form: fields });
+      const done = await form.submit({ ...asked, form: fields, fourEyes: parts.fourEyes });
       if ('to' in done) redirect(request, response, done, parts);
       else await send.view(request, response, person, done);
     });

@@ -200,6 +200,18 @@ const simulation = z
   })
   .meta({ id: 'Simulation' });
 
+const waiting = z
+  .strictObject({
+    request: z.string().describe('The id of the request, such as r7k2mqx.'),
+    signatures: z.number().int().min(0).describe('How many have signed.'),
+    expires: instant,
+    message: z.string(),
+  })
+  .meta({ id: 'Waiting' })
+  .describe(
+    'Nothing has changed: people must sign the request first, because of `fourEyes` in the settings.',
+  );
+
 const announced = z
   .strictObject({ outcome: z.enum(['expected', 'unchanged']), order })
   .meta({ id: 'AnnouncedOrder' });
@@ -227,6 +239,7 @@ export const apiRoutes = {
     answers: {
       200: announced.describe('The same order was announced before.'),
       201: announced.describe('The order is announced.'),
+      202: waiting,
     },
     refusals: ['USAGE', 'ORDER_INVALID', 'ORDER_CONFLICT'],
   },
@@ -269,6 +282,7 @@ export const apiRoutes = {
     answers: {
       200: release.describe('The approval was released before.'),
       201: release.describe('The approval is released.'),
+      202: waiting,
     },
     refusals: ['USAGE', 'ORDER_INVALID', 'NOT_FOUND', 'RELEASE_REFUSED'],
   },
@@ -305,7 +319,7 @@ export const apiRoutes = {
     example: {
       prices: { BTC: { price: '97000.5', asOf: '2026-03-02T10:00:00Z' }, ETH: { price: '3020.55' } },
     },
-    answers: { 200: prices.describe('All prices, with the new ones.') },
+    answers: { 200: prices.describe('All prices, with the new ones.'), 202: waiting },
     refusals: ['USAGE', 'PRICE_INVALID'],
   },
 } as const satisfies Readonly<Record<string, ApiRoute>>;

@@ -36,10 +36,51 @@ export interface OrderRequest {
 export async function announceOrder(
   store: Pick<Store, 'expectOrder'>,
   sources: readonly OrderSource[],
-  request: OrderRequest,
+  { by, ...request }: OrderRequest,
   nowMs: number,
 ): Promise<{ readonly outcome: 'expected' | 'unchanged'; readonly order: Order }> {
-  const { source, kind, id, by } = request;
+  const read = readOrder(sources, request, nowMs);
+  const { outcome, order } = await store.expectOrder({ ...read, by });
+  if (outcome !== 'conflict') return { outcome, order };
+  if (isSame(order, read, request)) return { outcome: 'unchanged', order };
+  const { source, subject } = read;
+  const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
+  const fix = order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again';
+  throw new CountersignError('ORDER_CONFLICT', `the order ${subject} of ${source} ${state}; ${fix}`, {
+    source,
+    subject,
+    state: order.state,
+  });
+}
+
+/** The same order, if it is expected already. Throws ORDER_INVALID with all faults. */
+export async function announcedBefore(
+  store: Pick<Store, 'order'>,
+  sources: readonly OrderSource[],
+  request: Omit<OrderRequest, 'by'>,
+  nowMs: number,
+): Promise<Order | undefined> {
+  const read = readOrder(sources, request, nowMs);
+  const order = await store.order(read.source, read.subject);
+  return order !== undefined && isSame(order, read, request) ? order : undefined;
+}
+
+/** A caller that got no answer announces the order again. A duration from now is then another instant. */
+const isSame = (
+  { state, members, expiresAtMs }: Order,
+  read: ReturnType<typeof readOrder>,
+  { expires }: Pick<OrderRequest, 'expires'>,
+): boolean =>
+  state === 'expected' &&
+  isDeepStrictEqual({ ...members }, { ...read.members }) &&
+  (durationMs(expires) !== undefined || expiresAtMs === read.expiresAtMs);
+
+function readOrder(
+  sources: readonly OrderSource[],
+  request: Omit<OrderRequest, 'by'>,
+  nowMs: number,
+): Pick<Order, 'source' | 'subject' | 'members' | 'expiresAtMs'> {
+  const { source, kind, id } = request;
   const known = findSource(sources, source, kind);
   if (typeof known === 'string') throw cannotAnnounce(known, { source });
   const faults: string[] = [];
@@ -57,25 +98,7 @@ export async function announceOrder(
   if (!read.ok || typeof expiresAtMs === 'string' || faults.length > 0) {
     throw cannotAnnounce(faults.join('; '), { faults });
   }
-  const subject = subjectOf({ kind, id });
-  const { outcome, order } = await store.expectOrder({
-    source,
-    subject,
-    members: read.members,
-    expiresAtMs,
-    by,
-  });
-  if (outcome !== 'conflict') return { outcome, order };
-  // A caller that got no answer announces the order again. A duration from now is then another instant.
-  const again = order.state === 'expected' && isDeepStrictEqual({ ...order.members }, { ...read.members });
-  if (again && durationMs(request.expires) !== undefined) return { outcome: 'unchanged', order };
-  const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
-  const fix = order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again';
-  throw new CountersignError('ORDER_CONFLICT', `the order ${subject} of ${source} ${state}; ${fix}`, {
-    source,
-    subject,
-    state: order.state,
-  });
+  return { source, subject: subjectOf({ kind, id }), members: read.members, expiresAtMs };
 }
 
 function cannotAnnounce(why: string, data: Readonly<Record<string, unknown>>): CountersignError {
@@ -103,7 +126,7 @@ function findSource(sources: readonly OrderSource[], name: string, kind: Kind): 
 
 function withScheme(
   { schemes }: OrderSource,
-  { kind, members }: OrderRequest,
+  { kind, members }: Pick<OrderRequest, 'kind' | 'members'>,
 ): Readonly<Record<string, unknown>> {
   const [only, ...others] = schemes;
   const implied = kind === 'payment' && only !== undefined && others.length === 0;

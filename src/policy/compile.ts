@@ -460,6 +460,7 @@ const UNDECLARED: object = {
   pluginQuestions: undefined,
   approval: undefined,
   lists: undefined,
+  looserLists: undefined,
   readListed: undefined,
   maxPriceAge: undefined,
   alwaysPasses: undefined,

@@ -1,5 +1,6 @@
 import type { Kind } from '../callback/callback.ts';
 import { CountersignError, usageError } from '../errors.ts';
+import type { Looser } from '../policy/language/looser.ts';
 import { LIST_NAME } from '../policy/language/list-file.ts';
 import { SOURCE } from '../policy/language/members.ts';
 import type { CompiledRule, Release } from '../policy/release.ts';
@@ -22,6 +23,8 @@ export interface ListInForce {
   readonly isNamedFor: (source: string) => boolean;
   /** Reads a value for the list of a source. It is refused if rules look it up, and none can match it. */
   readonly readFor: (source: string) => (written: string) => ListedRead;
+  /** What makes the rules of a source looser that look into the list. Undefined if either may, or there are none. */
+  readonly looserFor: (source: string) => Looser | undefined;
 }
 
 /** `release`: the policies in force; undefined if there are none, or this version can't compile them. */
@@ -34,6 +37,10 @@ export function listInForce(release: Policies | undefined, list: string): ListIn
     readFor(source) {
       const rules = rulesFor(source);
       return (written) => readBy(rules, list, written);
+    },
+    looserFor(source) {
+      const [looser, ...others] = new Set(rulesFor(source).map((rule) => rule.looserLists));
+      return others.length === 0 ? looser : undefined;
     },
   };
 }

@@ -106,11 +106,11 @@ const checkConsole: Check = ({ console, ops }, report) => {
   }
 };
 
-const checkSigners: Check = ({ signers, deployment }, report) => {
-  if (signers === undefined) return;
-  if (deployment === undefined) {
+const checkSigners: Check = ({ signers, fourEyes = [], deployment }, report) => {
+  if (deployment === undefined && (signers !== undefined || fourEyes.length > 0)) {
     report(['deployment'], 'is missing', 'name the deployment: signatures are for one deployment alone');
   }
+  if (signers === undefined) return;
   const { threshold, tighten } = thresholdsOf(signers);
   if (tighten <= threshold) return;
   report(

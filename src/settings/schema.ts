@@ -19,7 +19,7 @@ import { notifications } from './notifications.ts';
 import { platform } from './platform.ts';
 import { modules, services } from './plugins.ts';
 import { reconcile } from './reconcile.ts';
-import { signers } from './signers.ts';
+import { fourEyes, signers } from './signers.ts';
 import { source } from './sources.ts';
 import { store } from './store.ts';
 import { tracing } from './tracing.ts';
@@ -193,6 +193,7 @@ export const settingsSchema = section({
   signers: signers
     .optional()
     .describe('Who must sign policies. Without it, whoever may push decides alone. See docs/signatures.md.'),
+  fourEyes,
   log: section({
     level: oneOf(['error', 'warn', 'info'])
       .default('info')

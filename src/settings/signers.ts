@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { filePath, section, wholeNumber } from './fields.ts';
+import { filePath, list, oneOf, section, wholeNumber } from './fields.ts';
 
 const SERIAL_MAX = 999_999_999_999_999;
 
@@ -32,6 +32,16 @@ export const signers = section({
         'old revisions after a restart.',
     ),
 });
+
+const FOUR_EYES = ['unfreeze', 'lists', 'prices', 'orders', 'releases', 'lockouts', 'clock'] as const;
+
+export const fourEyes = list(oneOf(FOUR_EYES), 0, FOUR_EYES.length, 'names')
+  .default([])
+  .describe(
+    'What an operator does alone only as far as it tightens. What may approve more waits until a second person has ' +
+      'signed it, of those in `signers.file` and in people.yaml with the role operate. The command line, the API and ' +
+      'the console need the same list. See docs/signatures.md.',
+  );
 
 /** How many must sign. */
 export const thresholdsOf = ({

@@ -29,6 +29,16 @@ export function statementText(kind: string, fields: readonly Field[]): string {
   return [kind, ...fields.map(([name, value]) => `${name} ${value}`), ''].join('\n');
 }
 
+const PLAIN = /^[!#-~][!-~]*(?: [!-~]+)*$/;
+
+/** A text as a value: itself if it is visible ASCII with single blanks, and otherwise as JSON in ASCII. */
+export function inClear(text: string): string {
+  if (PLAIN.test(text)) return text;
+  const escaped = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  // Two blanks in a row would not be one form.
+  return JSON.stringify(text).replaceAll(/[^!-~ ]|(?<= ) /g, escaped);
+}
+
 /** The fields of a statement of this kind, as they are written. Throws SIGNATURE_REFUSED for any other text. */
 export function readStatement(text: string, kind: string): readonly Field[] {
   const [first, ...lines] = text.slice(0, MAX_CHARACTERS).split('\n');

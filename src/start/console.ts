@@ -28,7 +28,7 @@ import type { Clock } from '../values/clock.ts';
 import { type CandidateProcessParts, createCandidateProcesses } from './candidate-process.ts';
 import { tlsContext } from './files.ts';
 import { closeIfFailed } from './opened.ts';
-import { signingScope } from './people.ts';
+import { fourEyesOf, signingScope } from './people.ts';
 import { openPlugins } from './plugins.ts';
 import { simulatorOf } from './simulator.ts';
 import { orderSources } from './sources.ts';
@@ -165,6 +165,7 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
       clock,
     }),
     ...entrance,
+    fourEyes: fourEyesOf(settings, { store: () => Promise.resolve(store), clock }),
     // The follower hears of a freeze a moment later than the person who has frozen.
     async frozen() {
       const control = await store.control().catch(() => follower.control());

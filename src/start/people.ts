@@ -1,5 +1,6 @@
+import { type FourEyes, createFourEyes } from '../approvals/acts.ts';
 import { approvalOf, askPeople } from '../approvals/callbacks.ts';
-import type { SigningScope } from '../approvals/signers.ts';
+import type { Signature, SigningScope } from '../approvals/signers.ts';
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
 import type { AskPeople } from '../pipeline/decide.ts';
@@ -13,6 +14,18 @@ export function signingScope({ deployment, console }: Settings): SigningScope | 
   if (deployment === undefined) return undefined;
   const site = console?.passkeys && { host: console.passkeys.host, origin: originOf(console.passkeys) };
   return { deployment, site };
+}
+
+/** How acts wait for a second person. Undefined if none does. */
+export function fourEyesOf(
+  { fourEyes: acts, deployment = '' }: Settings,
+  parts: {
+    readonly store: () => Promise<ApprovalRequests>;
+    readonly clock: Clock;
+    readonly sign?: ((statement: string) => Promise<Signature>) | undefined;
+  },
+): FourEyes | undefined {
+  return acts.length === 0 ? undefined : createFourEyes({ acts, deployment, ...parts });
 }
 
 /** How the pipeline asks people. Without a log, it asks nobody, and only reads what they have said. */

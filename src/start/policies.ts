@@ -1,5 +1,8 @@
+import { SIGNERS_NEEDED } from '../approvals/acts.ts';
+import { bothPeople } from '../approvals/signers.ts';
 import type { Kind } from '../callback/callback.ts';
 import { SOURCE } from '../policy/language/members.ts';
+import { NO_PEOPLE } from '../policy/people.ts';
 import type { CompiledPolicy, CompiledRule, Release } from '../policy/release.ts';
 import { type UnmatchedValues, unmatchedValues } from '../release/lists.ts';
 import type { Settings } from '../settings/schema.ts';
@@ -7,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import { closestMatch } from '../values/closest-match.ts';
 import { isoTime } from '../values/text.ts';
 import { kindsOf } from './sources.ts';
+import { signerRules } from './trust.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -73,9 +77,22 @@ export async function lacksOf(
     ...unknownSources(settings, release),
     ...unknownPlugins(settings, release),
     ...policyWarnings(settings, release),
+    ...tooFewPeople(settings, release),
     ...(await missingLists(settings, store, release)),
     ...(await oldPrices(store, release)),
   ];
+}
+
+/** Whether nobody could complete what waits for a second person. */
+function tooFewPeople(settings: Settings, release: Release): readonly string[] {
+  if (settings.fourEyes.length === 0) return [];
+  const { people } = bothPeople(signerRules(settings)?.pinned ?? NO_PEOPLE, release.people);
+  const able = [...people.values()].filter(
+    (each) => each.roles.includes('operate') && each.sshKeys.length > 0,
+  );
+  if (able.length >= SIGNERS_NEEDED) return [];
+  const because = `fourEyes needs ${SIGNERS_NEEDED} people with the role operate and an SSH key, and there are ${able.length}`;
+  return [`${because}, so what waits for them is never done; add people to people.yaml`];
 }
 
 /** Kinds of callback that a source may send and for which no rule enforces. */

@@ -20,7 +20,7 @@ import type { Clock } from '../values/clock.ts';
 import { acceptedSecrets } from '../values/secret.ts';
 import type { ConsoleProcess } from './console-process.ts';
 import { type PortName, type WatchedKeys, showPortExpiries, tlsContext } from './files.ts';
-import { peopleOf } from './people.ts';
+import { fourEyesOf, peopleOf } from './people.ts';
 import type { Runtime } from './runtime.ts';
 import { answerFormats, callbackUrls, orderSources, schemeBinding } from './sources.ts';
 import { groupsOf } from './store.ts';
@@ -183,6 +183,7 @@ async function openOps(
     tokenUsed: (used: string) => metrics.keyUsed('ops.token', used, clock()),
     releases,
     simulate: forwards.simulate,
+    fourEyes: fourEyesOf(settings, { store: () => Promise.resolve(store), clock }),
     clock,
     onDenied: createDenialObserver({ log, metrics, clock, unauthenticatedPerMinute }),
   };

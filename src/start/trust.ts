@@ -2,14 +2,18 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
+import { bothPeople } from '../approvals/signers.ts';
 import { readPeople } from '../policy/compile.ts';
 import { formatFault } from '../policy/fault.ts';
+import { NO_PEOPLE, type People } from '../policy/people.ts';
 import type { Followed } from '../release/signed.ts';
+import { storedRelease } from '../release/stored.ts';
 import {
   type FollowedMemory,
   type RevisionTrust,
   type SignerRules,
   createRevisionTrust,
+  trustedRevision,
 } from '../release/trust.ts';
 import type { Settings } from '../settings/schema.ts';
 import { thresholdsOf } from '../settings/signers.ts';
@@ -50,6 +54,30 @@ function textOf(file: string): string {
 }
 
 const invalid = (because: string): CountersignError => new CountersignError('SETTINGS_INVALID', because);
+
+/**
+ * Those who may sign now: the people of the settings, and those of the revision in force. With signers, only if enough
+ * people have signed that one.
+ */
+export async function peopleNow(
+  settings: Settings,
+  store: Pick<Store, 'control' | 'document'>,
+): Promise<People> {
+  const rules = signerRules(settings);
+  const { revision } = await store.control();
+  const ofRevision = async (): Promise<People> => (await storedRelease(store, revision))?.people ?? NO_PEOPLE;
+  if (rules === undefined) return ofRevision();
+  if (revision === '') return rules.pinned;
+  try {
+    await trustedRevision({ store, rules }, revision);
+  } catch (thrown) {
+    if (thrown instanceof CountersignError && UNTRUSTED.test(thrown.code)) return rules.pinned;
+    throw thrown;
+  }
+  return bothPeople(rules.pinned, await ofRevision());
+}
+
+const UNTRUSTED = /^(?:REVISION_UNTRUSTED|SIGNATURE_REFUSED)$/;
 
 interface TrustOpening {
   readonly store: Pick<Store, 'document'>;

@@ -32,7 +32,10 @@ function counting({ change = 1 } = {}) {
 describe('an act', () => {
   it('is performed once, with its author', async () => {
     const { act, parts } = counting();
-    expect(await perform(act, parts, { by: 1 }, { by: 'ada' })).toEqual({ version: 4, author: 'ada' });
+    expect(await perform(act, parts, { by: 1 }, { by: 'ada', fourEyes: undefined })).toEqual({
+      version: 4,
+      author: 'ada',
+    });
     expect(parts.version).toBe(4);
   });
 
@@ -44,7 +47,7 @@ describe('an act', () => {
     const { act, parts } = counting();
     // What the API passes on is not typed.
     const outside = given as { by: number };
-    await expect(perform(act, parts, outside, { by: 'ada' })).rejects.toMatchObject({
+    await expect(perform(act, parts, outside, { by: 'ada', fourEyes: undefined })).rejects.toMatchObject({
       code: 'USAGE',
       message,
     });
@@ -53,7 +56,9 @@ describe('an act', () => {
 
   it.each([2, 4, -1])('is not performed on another version than its author saw: %i', async (seen) => {
     const { act, parts } = counting();
-    await expect(perform(act, parts, { by: 1 }, { by: 'ada', seen })).rejects.toMatchObject({
+    await expect(
+      perform(act, parts, { by: 1 }, { by: 'ada', seen, fourEyes: undefined }),
+    ).rejects.toMatchObject({
       code: 'USAGE',
       message: 'the count changed meanwhile. Look at what would change again',
     });
@@ -62,10 +67,20 @@ describe('an act', () => {
 
   it('is performed on the version that its author saw, and says if somebody else changed it between', async () => {
     const alone = counting();
-    const done = await perform(alone.act, alone.parts, { by: 1 }, { by: 'ada', seen: 3 });
+    const done = await perform(
+      alone.act,
+      alone.parts,
+      { by: 1 },
+      { by: 'ada', seen: 3, fourEyes: undefined },
+    );
     expect(await overtaken(alone.act, alone.parts, done, 3)).toBe('');
     const beside = counting({ change: 2 });
-    const late = await perform(beside.act, beside.parts, { by: 1 }, { by: 'ada', seen: 3 });
+    const late = await perform(
+      beside.act,
+      beside.parts,
+      { by: 1 },
+      { by: 'ada', seen: 3, fourEyes: undefined },
+    );
     expect(await overtaken(beside.act, beside.parts, late, 3)).toContain('may have changed the count');
   });
 });

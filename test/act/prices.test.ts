@@ -19,7 +19,7 @@ async function openStore(): Promise<Store> {
 }
 
 const setPrices = async (store: Store, prices: readonly WrittenPrice[]) =>
-  (await perform(act, { store, clock: () => NOON }, { prices }, { by: 'ana' })).table;
+  (await perform(act, { store, clock: () => NOON }, { prices }, { by: 'ana', fourEyes: undefined })).table;
 
 describe('setting prices', () => {
   it('takes the time now unless one is given, and keeps amounts exact', async () => {

@@ -45,7 +45,7 @@ it('the routes that change something are the forms of the pages and those of sig
   expect(Object.fromEntries(forms.map(({ path, role }) => [path, role]))).toEqual(FORMS);
   expect(forms).toHaveLength(Object.keys(FORMS).length);
   const { stack } = createConsole(
-    { pages, forms, passkeys: {} as never, identify: {} as never, frozen: {} as never },
+    { pages, forms, passkeys: {} as never, identify: {} as never, frozen: {} as never, fourEyes: undefined },
     () => undefined,
   );
   type Layer = (typeof stack)[number];

@@ -275,6 +275,7 @@ it('the log has no token of an invitation whose page failed', async () => {
   const failed: string[] = [];
   const broken = (): Promise<never> => Promise.reject(new Error('broken'));
   const parts = {
+    fourEyes: undefined,
     pages: [],
     forms: [],
     identify: broken,

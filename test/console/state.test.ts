@@ -262,7 +262,14 @@ describeOnBothStores('the state that operators keep', (host) => {
     const forms = [formOf(changeList, listed), formOf(setPrices, priced)] as const;
     const noticeOf = async (of: Form, version: string): Promise<string> => {
       const form = new URLSearchParams({ version, do: 'change' });
-      const done = await of.submit({ person: ADA, parameters: {}, query: new URLSearchParams(), form });
+      const request = {
+        person: ADA,
+        parameters: {},
+        query: new URLSearchParams(),
+        form,
+        fourEyes: undefined,
+      };
+      const done = await of.submit(request);
       return 'notice' in done ? (done.notice ?? '') : '';
     };
     for (const form of forms) expect(await noticeOf(form, '0')).toMatch(/ersion 1\)?\.$/);

@@ -67,6 +67,7 @@ describe('the ops port', () => {
     token: undefined,
     tokenUsed: () => undefined,
     releases: true,
+    fourEyes: undefined,
     simulate: never,
     clock: () => 0,
     onDenied: () => undefined,

@@ -338,6 +338,7 @@ describe('the ops port in trouble', () => {
       token: () => [{ text: TOKEN, line: '' }],
       tokenUsed: () => undefined,
       releases: true,
+      fourEyes: undefined,
       simulate: fail,
       clock: () => 0,
       onDenied: () => undefined,
@@ -367,6 +368,7 @@ it('a simulation beyond those that wait is answered 429 as the document says', a
     token: () => [{ text: TOKEN, line: '' }],
     tokenUsed: () => undefined,
     releases: true,
+    fourEyes: undefined,
     simulate: busy,
     clock: () => 0,
     onDenied: () => undefined,
@@ -377,6 +379,26 @@ it('a simulation beyond those that wait is answered 429 as the document says', a
   expect(status).toBe(429);
   const contentType = String(headers['content-type']);
   expect(faultsOfAnswer('post', PATHS.simulate, { status, contentType, body: text })).toEqual([]);
+});
+
+it('what waits for a second person is answered 202 as the document says', async () => {
+  const service = await startTestService({
+    env: { OPS_TOKEN: TOKEN },
+    settings: { ops: OPS, deployment: 'acme-test', fourEyes: ['orders', 'releases', 'prices'] },
+  });
+  const members = { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'md5' };
+  const named = { source: 'shop', kind: 'payment', id: '1' };
+  for (const [method, path, body] of [
+    ['post', '/api/orders', { ...named, members }],
+    ['post', '/api/releases', { ...named, message: 'it failed' }],
+    ['put', '/api/prices', { prices: { BTC: { price: '97000.5' } } }],
+  ] as const) {
+    const { status, headers, text } = await request(service.ops)[method](path).set(BEARER).send(body);
+    expect(status).toBe(202);
+    const contentType = String(headers['content-type']);
+    expect(faultsOfAnswer(method, path, { status, contentType, body: text })).toEqual([]);
+  }
+  await service.stop();
 });
 
 describe('the public port', () => {
@@ -553,6 +575,7 @@ describe('the routes', () => {
     token: undefined,
     tokenUsed: () => undefined,
     releases: true,
+    fourEyes: undefined,
     simulate: () => Promise.reject(new Error('nobody asks')),
     clock: () => 0,
     onDenied: () => undefined,

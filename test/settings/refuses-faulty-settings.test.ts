@@ -64,6 +64,11 @@ sources: []
 
   refuses(
     `
+fourEyes: [lists]
+! FILE:1:1: deployment is missing; name the deployment: signatures are for one deployment alone, or set COUNTERSIGN_DEPLOYMENT
+deployment: acme
+fourEyes: [list]
+! FILE:3:12: fourEyes[0] has an invalid value; write one of unfreeze, lists, prices, orders, releases, lockouts, clock
 polices: {}
 ! FILE:2:1: polices is not a setting; did you mean policies?
 xyzzy: {}

@@ -9,12 +9,16 @@ import { objectText, parametersOf } from '../../../packages/platform/commands/co
 import { type Platform, PlatformError, createPlatform } from '../../../packages/platform/index.ts';
 import { checkParameters, pay } from '../../../packages/platform/specification.ts';
 import { actParts } from '../act.ts';
-import { type Call, type ExitCode, byOption } from '../command.ts';
+import { type Call, type ExitCode, byOption, fourEyesKey } from '../command.ts';
 import type { Session } from '../session.ts';
 import { openConnection } from './connection.ts';
 
 export function payOptions(command: Command): void {
-  byOption(command).option('--expires <when>', 'until when the confirmation is expected', EXPIRES);
+  fourEyesKey(byOption(command)).option(
+    '--expires <when>',
+    'until when the confirmation is expected',
+    EXPIRES,
+  );
 }
 
 /**

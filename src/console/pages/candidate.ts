@@ -368,7 +368,10 @@ function cancelBacktest(checks: CandidateChecks, person: Person): Redirect {
 }
 
 /** Pushes what was shown: the files must have the revision that was checked, against the same in force. */
-async function push(parts: CandidateParts, { form, person }: FormRequest): Promise<Redirect | View> {
+async function push(
+  parts: CandidateParts,
+  { form, person, fourEyes }: FormRequest,
+): Promise<Redirect | View> {
   if (!parts.mayPush) {
     throw usageError('Policies are not pushed here. Set console.push, or run countersign policy push');
   }
@@ -404,7 +407,7 @@ async function push(parts: CandidateParts, { form, person }: FormRequest): Promi
   try {
     const { revision, document } = checked;
     const given = { revision, document, files: keptText(files), expected, message };
-    const pushed = await perform(pushPolicies, parts, given, { by: authorOf(person) });
+    const pushed = await perform(pushPolicies, parts, given, { by: authorOf(person), fourEyes });
     const tested = files.some(isTestFile) ? '' : ' It has no tests.';
     return { to: link`/policies`, notice: `${pushPolicies.text(pushed)}${tested}` };
   } catch (thrown) {

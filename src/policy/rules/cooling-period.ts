@@ -31,6 +31,7 @@ export const coolingPeriod = defineRule({
     const { when, assets } = context;
     return {
       lists: [list],
+      looserLists: 'more',
       readListed: (_, written) => readListedEntry(members, written, { when, assets }),
       compared: { members },
       evaluate: (callback) => {

@@ -64,6 +64,7 @@ export function compileMembership(
     const { when, assets } = context;
     return {
       lists: [list],
+      looserLists: must === 'hold-all' ? 'more' : 'fewer',
       readListed: (_, written) => readListedEntry(members, written, { when, assets }),
       ...membershipCheck(members, must, list, undefined),
     };

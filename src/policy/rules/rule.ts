@@ -55,6 +55,8 @@ export interface Check {
   readonly approval?: { readonly group: string; readonly quorum: number; readonly withinMs: number };
   /** Lists of the store that it looks up. */
   readonly lists?: readonly string[];
+  /** Whether more entries of these lists make it looser, or fewer. Absent if either may. */
+  readonly looserLists?: 'more' | 'fewer';
   /**
    * Reads a value of one of its lists, as somebody writes it. Without it, the value is its comparable text.
    */
