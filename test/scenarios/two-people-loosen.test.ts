@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { createRequests } from '../../src/approvals/requests.ts';
+import { readPolicyDirectory } from '../../src/release/files.ts';
+import { pushRelease } from '../../src/release/push.ts';
 import { type Ran, placeIn, prints, reports } from '../cli/terminal.ts';
 import { startTestConsole } from '../console/console.ts';
 import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
@@ -35,6 +37,7 @@ callback: payment
 when: { source: shop, symbol: MIXED }
 rules:
   - deny-list: { of: userId, list: mixed }
+  - deny-list: { of: userId, list: not-made-yet }
 `,
 };
 const requested = z.object({ request: z.string(), signatures: z.number() });
@@ -175,6 +178,7 @@ describeOnBothStores('two people loosen', (host) => {
     }
     // An empty deny-list denies nobody, while a callback without its list is refused: making one loosens.
     await ask('list', 'add', 'unused', '1', '--source', 'shop', '--create');
+    await ask('list', 'add', 'not-made-yet', '1', '--source', 'shop');
     await ask('list', 'remove', 'blocked-users', '1', '--source', 'shop');
   });
 
@@ -367,7 +371,7 @@ describeOnBothStores('two people loosen', (host) => {
     expect(await values('known-users')).toEqual(['1']);
   });
 
-  it('counts the people of signers.file, also before policies are in force', async () => {
+  it('counts the people of signers.file, and not those of policies that nobody has signed', async () => {
     const file = join(temporaryFolder(), 'signers.yaml');
     writeFileSync(file, peopleText(['eve', 'fay']));
     const signers = { file, threshold: '2' };
@@ -376,7 +380,10 @@ describeOnBothStores('two people loosen', (host) => {
     const asked = await run('unfreeze', '--key', keyFileOf('eve'), '--json');
     const { request } = requested.parse(asked.json());
     // Nobody has signed the policies, so their people don't count.
-    expect(await approve('ada', request)).toMatchObject(reports(1, 'is of nobody in people.yaml'));
+    const release = await readPolicyDirectory(join(service.folder, 'policies'));
+    await pushRelease(service.store, { release, expected: '', by: 'mallory', message: 'unsigned' });
+    for (const name of ['ada', 'ben'])
+      expect(await approve(name, request)).toMatchObject(reports(1, 'is of nobody in people.yaml'));
     expect(await approve('fay', request)).toMatchObject({ code: 0 });
     expect((await service.store.control()).frozen).toEqual([]);
   });
