@@ -1,6 +1,6 @@
 /*
- * The codes of this program, and what each means. docs/codes.md is generated from these tables. The message of
- * an error, and the reason of a failure, name the object and say what to do.
+ * The codes of this program, and what each means. docs/codes.md is generated from these tables. The message
+ * of an error, and the reason of a failure, name the object and say what to do.
  */
 
 interface ErrorRow {
@@ -12,8 +12,8 @@ interface ErrorRow {
 }
 
 /**
- * The errors in settings, files, the store or a call. A refused callback is not an error but a {@link Failure}
- * or a decision: bad callbacks are ordinary, and a Failure costs no stack trace.
+ * The errors in settings, files, the store or a call. A refused callback is not an error but a {@link
+ * Failure} or a decision: bad callbacks are ordinary, and a Failure costs no stack trace.
  */
 export const ERRORS = {
   AWAITS_SIGNATURES: {

@@ -10,8 +10,8 @@ export const ROLES = ['read', 'operate'] as const;
 export type Role = (typeof ROLES)[number];
 
 /**
- * Something that operators do, written once: its command, the call of the API, the OpenAPI document and the page
- * read it. `P` is what it needs of the program, `I` the schema of what is given, `R` what came of it.
+ * Something that operators do, written once: its command, the call of the API, the OpenAPI document and the
+ * page read it. `P` is what it needs of the program, `I` the schema of what is given, `R` what came of it.
  */
 export interface Act<P, I extends z.ZodObject, R> {
   /** The words of its command, such as `orders expect`. */
@@ -31,8 +31,8 @@ export interface Act<P, I extends z.ZodObject, R> {
   /** False if it found nothing to do. The command then exits with 1. */
   readonly isDone?: (result: R) => boolean;
   /**
-   * The change that running services apply; without a sequence, the latest one. The command waits until they have
-   * applied it. Absent if services apply nothing.
+   * The change that running services apply; without a sequence, the latest one. The command waits until they
+   * have applied it. Absent if services apply nothing.
    */
   readonly followed?: (result: R) => { readonly sequence?: number };
   /** The version of what it changes, for people who look at a change before it is made. */
@@ -84,9 +84,9 @@ export interface Author {
 }
 
 /**
- * Performs an act. All commands, calls and forms go through here. Throws USAGE if the schema refuses the input, or
- * if what it changes is no longer what its author saw; and AWAITS_SIGNATURES if a second person must agree, for which
- * a request was made.
+ * Performs an act. All commands, calls and forms go through here. Throws USAGE if the schema refuses the
+ * input, or if what it changes is no longer what its author saw; and AWAITS_SIGNATURES if a second person
+ * must agree, for which a request was made.
  */
 export async function perform<P, I extends z.ZodObject, R>(
   act: Act<P, I, R>,
@@ -135,8 +135,8 @@ function awaits({ id, signatures, expiresAtMs }: ApprovalRequest): CountersignEr
 }
 
 /**
- * What to say if somebody else made a change between the version that was seen and this one: stores don't compare
- * versions of lists and prices (docs/console.md). Empty if nobody did.
+ * What to say if somebody else made a change between the version that was seen and this one: stores don't
+ * compare versions of lists and prices (docs/console.md). Empty if nobody did.
  */
 export async function overtaken<P, I extends z.ZodObject, R>(
   { version }: Act<P, I, R>,

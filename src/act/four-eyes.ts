@@ -45,7 +45,10 @@ interface Performed {
 
 /** An act, as a request has it. */
 interface Row {
-  /** What it would undo now. Throws what it would throw, if that can be seen before; USAGE if it is more than was asked for. */
+  /**
+   * What it would undo now. Throws what it would throw, if that can be seen before; USAGE if it is more than
+   * was asked for.
+   */
   readonly look: (parts: Parts, content: ActContent) => Promise<readonly string[]>;
   readonly run: (parts: Parts, content: ActContent, by: string) => Promise<Performed>;
 }
@@ -120,8 +123,9 @@ export interface ActApproved {
 }
 
 /**
- * Signs an act that waits. The signature that completes it performs the act: the request is over first, so that it is
- * never performed twice. If the program ends between, it was not performed, and the request says that it was begun.
+ * Signs an act that waits. The signature that completes it performs the act: the request is over first, so
+ * that it is never performed twice. If the program ends between, it was not performed, and the request says
+ * that it was begun.
  */
 export const approveAct: Act<ApproveActParts, typeof input, ActApproved> = {
   name: 'approvals approve',

@@ -40,14 +40,14 @@ interface Result extends Pick<Input, 'source' | 'list'> {
 }
 
 /**
- * Values that one step changes, and the most that a page changes: each step is a version. Decisions of the source wait
- * during a step.
+ * Values that one step changes, and the most that a page changes: each step is a version. Decisions of the
+ * source wait during a step.
  */
 export const STEP_VALUES = 10_000;
 
 /**
- * Changes the list of a source, in atomic steps of bounded size. After a failure, the same change does the rest.
- * Throws NOT_FOUND for a list that nothing in force looks into, unless it exists or is to be made.
+ * Changes the list of a source, in atomic steps of bounded size. After a failure, the same change does the
+ * rest. Throws NOT_FOUND for a list that nothing in force looks into, unless it exists or is to be made.
  */
 export const changeList: Act<Parts, typeof input, Result> = {
   name: 'list',
@@ -127,7 +127,9 @@ function partialChangeError(thrown: unknown, list: string, done: number, all: nu
   return new CountersignError(thrown.code, message, thrown.data, thrown);
 }
 
-/** The sentence for a list that has no effect yet, which people don't expect who add values; empty if it has. */
+/**
+ * The sentence for a list that has no effect yet, which people don't expect who add values; empty if it has.
+ */
 export function unusedText(release: Release | undefined, list: string): string {
   if (listInForce(release, list).isUsed) return '';
   return `No rule in force uses the list ${list}. It has no effect until a policy names it (list: ${list}).`;
@@ -145,8 +147,8 @@ const FAULTS_SHOWN = 10;
 const BREATH_VALUES = 500;
 
 /**
- * The texts that values are on a list, each once. `read` throws for a value that no list can hold, and the faults
- * of all of them are thrown as one error.
+ * The texts that values are on a list, each once. `read` throws for a value that no list can hold, and the
+ * faults of all of them are thrown as one error.
  */
 export async function listTexts(
   written: readonly WrittenValue[],

@@ -12,8 +12,8 @@ import { type ApprovalRequest, createRequests, stateOf } from './requests.ts';
 import { type SigningScope, signersOf } from './signers.ts';
 
 /*
- * What people approve about a callback: its request, what they sign, and what that comes to for an evaluation. The
- * request of a callback is in the scope of its source, and its id is the subject.
+ * What people approve about a callback: its request, what they sign, and what that comes to for an
+ * evaluation. The request of a callback is in the scope of its source, and its id is the subject.
  */
 
 const KIND = 'countersign-approval/1';
@@ -61,8 +61,8 @@ export function callbackContent({ id, kind, content }: ApprovalRequest): Callbac
 }
 
 /**
- * The callback of a request, parsed again here, so that a person signs what the callback says and not what a record
- * says about it. Throws SIGNATURE_REFUSED if the request's statement is another one.
+ * The callback of a request, parsed again here, so that a person signs what the callback says and not what a
+ * record says about it. Throws SIGNATURE_REFUSED if the request's statement is another one.
  */
 export function callbackOfRequest(
   request: ApprovalRequest,
@@ -142,8 +142,8 @@ export interface AskedOfPeople {
 }
 
 /**
- * Asks people about a callback, unless they are asked already. A request that was rejected stays rejected until it
- * expires. Resolves with whether it asked.
+ * Asks people about a callback, unless they are asked already. A request that was rejected stays rejected
+ * until it expires. Resolves with whether it asked.
  */
 export async function askPeople(
   { store, clock, scope }: CallbackApprovalParts,

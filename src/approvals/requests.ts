@@ -11,14 +11,17 @@ import { type Signature, signatures } from './signers.ts';
  */
 
 /**
- * What a request is about. `revision`: policies that are to be put in force. `callback`: what a callback asks. `act`:
- * what an operator wants to do, and a second person must agree to.
+ * What a request is about. `revision`: policies that are to be put in force. `callback`: what a callback
+ * asks. `act`: what an operator wants to do, and a second person must agree to.
  */
 const REQUEST_KINDS = ['revision', 'callback', 'act'] as const;
 
 const requestShape = z.strictObject({
   kind: z.enum(REQUEST_KINDS),
-  /** `done`: it has taken effect, or a callback was approved by it. `superseded`: something else took effect first, so that it no longer can. */
+  /**
+   * `done`: it has taken effect, or a callback was approved by it. `superseded`: something else took effect
+   * first, so that it no longer can.
+   */
   state: z.enum(['pending', 'done', 'rejected', 'superseded']),
   /** What people sign. */
   statement: z.string(),
@@ -64,15 +67,15 @@ export interface Requests {
   /** The same. Throws NOT_FOUND. */
   find(id: string): Promise<ApprovalRequest>;
   /**
-   * Makes a request of this id in place of one that has expired, or of none. Resolves with whether it did: another one
-   * that waits for people, was rejected or was used stays.
+   * Makes a request of this id in place of one that has expired, or of none. Resolves with whether it did:
+   * another one that waits for people, was rejected or was used stays.
    */
   replaceExpired(id: string, request: NewRequest & Pick<ApprovalRequest, 'createdAtMs'>): Promise<boolean>;
   /** Those that wait for people, oldest first. */
   pending(): Promise<readonly ApprovalRequest[]>;
   /**
-   * Changes a request that is pending, in one atomic step: `change` may be called again if somebody else came before.
-   * Throws NOT_FOUND, or REQUEST_ENDED if it is not pending or has expired.
+   * Changes a request that is pending, in one atomic step: `change` may be called again if somebody else came
+   * before. Throws NOT_FOUND, or REQUEST_ENDED if it is not pending or has expired.
    */
   change(
     id: string,

@@ -57,8 +57,8 @@ export interface Signers {
 }
 
 /**
- * Who signed a statement, of the people with the role. What is wrong with one signature doesn't stop the others, and
- * never counts.
+ * Who signed a statement, of the people with the role. What is wrong with one signature doesn't stop the
+ * others, and never counts.
  */
 export async function signersOf(
   { statement, signatures: given }: Signed,

@@ -11,8 +11,8 @@ import type { Bundle } from './bundle.ts';
 const PUSHES_MAX = 100_000;
 
 /**
- * Writes the pushes of a period with the one before it, and the revisions of these pushes and of entries. Returns
- * what is missing, a sentence each.
+ * Writes the pushes of a period with the one before it, and the revisions of these pushes and of entries.
+ * Returns what is missing, a sentence each.
  */
 export async function writeRevisions(
   store: Pick<Releases, 'history' | 'document'>,

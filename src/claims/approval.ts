@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { claimMembers, resultMembers } from './kind.ts';
 
 /**
- * The source's approval request `id` must still be at `version`, at which the service has read and verified it.
- * An approval uses the request. After that it still holds for repeats and later stages of the same operation,
- * at the version that it has then, until the store deletes the record of the operation or of the request (see
- * ApprovalRequests in src/store/store.ts).
+ * The source's approval request `id` must still be at `version`, at which the service has read and verified
+ * it. An approval uses the request. After that it still holds for repeats and later stages of the same
+ * operation, at the version that it has then, until the store deletes the record of the operation or of the
+ * request (see ApprovalRequests in src/store/store.ts).
  */
 export const approvalClaim = z.strictObject({
   ...claimMembers,
@@ -19,7 +19,10 @@ export type ApprovalClaim = Readonly<z.output<typeof approvalClaim>>;
 export const approvalFound = z.enum(['current', 'missing', 'used', 'changed']);
 export type ApprovalFound = z.output<typeof approvalFound>;
 
-/** Whether people can still approve what such a request would approve. They can't once another operation has used it. */
+/**
+ * Whether people can still approve what such a request would approve. They can't once another operation has
+ * used it.
+ */
 export const canBeApproved = (found: ApprovalFound): boolean => found === 'missing' || found === 'changed';
 
 export const approvalResult = z.strictObject({

@@ -135,8 +135,8 @@ export function claimResults(amount: z.ZodType<Amount>): z.ZodType<readonly Clai
 }
 
 /**
- * The form of a claim's result in exports and archives: amounts are decimal text. It has no type, because each has a
- * member that no other has, by which {@link claimResults} knows it.
+ * The form of a claim's result in exports and archives: amounts are decimal text. It has no type, because
+ * each has a member that no other has, by which {@link claimResults} knows it.
  */
 export function resultToJson(result: ClaimResult): Readonly<Record<string, unknown>> {
   const { type: _unused, ...found } = result;

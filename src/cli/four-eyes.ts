@@ -11,7 +11,10 @@ import { servicesThatApplied } from './services.ts';
 import type { Session } from './session.ts';
 import { signBySsh } from './ssh-sign.ts';
 
-/** Signs what waits for a second person, after showing what it would do, and does it if that was the last signature. */
+/**
+ * Signs what waits for a second person, after showing what it would do, and does it if that was the last
+ * signature.
+ */
 export async function approveWaitingAct(
   session: Session,
   call: Call,

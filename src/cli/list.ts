@@ -285,8 +285,8 @@ function assetOf(session: Session, call: Call): Asset | undefined {
 }
 
 /**
- * Reads values to add. With an asset, each must begin with an address of it, and where no rule in force looks into
- * the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID.
+ * Reads values to add. With an asset, each must begin with an address of it, and where no rule in force looks
+ * into the list, the rest must be what such an entry can have. Throws USAGE or LIST_INVALID.
  */
 function addedReader(
   read: (written: string) => ListedRead,

@@ -29,8 +29,8 @@ export const serve: CommandRow = {
 };
 
 /**
- * How people call this program from a second shell. In a container it is process 1, and the host has the name of
- * the container.
+ * How people call this program from a second shell. In a container it is process 1, and the host has the name
+ * of the container.
  */
 export function callOf(pid: number, host: string, env: Session['env']): string {
   if (pid !== 1) return 'npx countersign';

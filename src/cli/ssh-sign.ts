@@ -7,8 +7,8 @@ import type { People } from '../policy/people.ts';
 import { namespaceOf, refused } from '../signature/statement.ts';
 
 /**
- * Signs a statement with an SSH key, by `ssh-keygen`, which asks for a passphrase, or for a touch of a security key. A
- * file that ends in .pub names a key of the agent. Throws SIGNATURE_REFUSED.
+ * Signs a statement with an SSH key, by `ssh-keygen`, which asks for a passphrase, or for a touch of a
+ * security key. A file that ends in .pub names a key of the agent. Throws SIGNATURE_REFUSED.
  */
 export async function signBySsh(statement: string, deployment: string, keyFile: string): Promise<Signature> {
   const args = ['-Y', 'sign', '-n', namespaceOf(deployment), '-f', keyFile];
@@ -31,7 +31,10 @@ export async function signBySsh(statement: string, deployment: string, keyFile: 
   }
 }
 
-/** Signs what an operator asks for. Throws SIGNATURE_REFUSED too if the key is of nobody with the role `operate`. */
+/**
+ * Signs what an operator asks for. Throws SIGNATURE_REFUSED too if the key is of nobody with the role
+ * `operate`.
+ */
 export async function signAsOperator(
   statement: string,
   keyFile: string,

@@ -188,8 +188,8 @@ export type Heading = string | { readonly text: string; readonly isNumber: true 
 export const numbers = (text: string): Heading => ({ text, isNumber: true });
 
 /**
- * A table. On a narrow screen, its rows are stacked, each cell beside its heading; the roles keep it a table for
- * screen readers. `caption` says what it lists.
+ * A table. On a narrow screen, its rows are stacked, each cell beside its heading; the roles keep it a table
+ * for screen readers. `caption` says what it lists.
  */
 export function table(
   caption: string,

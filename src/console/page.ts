@@ -87,8 +87,8 @@ export interface Pages {
 const NOT_TYPED = /^(?:STORE_|BUSY$|NOT_FOUND$)/;
 
 /**
- * Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. `also` is a code
- * that the person can mend on this page, although that is not so on others.
+ * Shows a page `again` for a fault that the person can mend, so that what was typed is not lost. `also` is a
+ * code that the person can mend on this page, although that is not so on others.
  */
 export async function orAgain<T>(
   submit: () => Promise<T>,
@@ -123,7 +123,10 @@ export const CONFIRM = 'change';
 /** What a form without a readable version has seen. No version is below zero, so the act is refused. */
 const NO_VERSION = -1;
 
-/** The form of an act. With a preview, only the button {@link CONFIRM} performs it, on the version that was shown. */
+/**
+ * The form of an act. With a preview, only the button {@link CONFIRM} performs it, on the version that was
+ * shown.
+ */
 export function formOf<P, I extends z.ZodObject, R>(
   act: Act<P, I, R>,
   { path, parts, read, to, preview, again }: FormOf<P, I, R>,

@@ -25,7 +25,9 @@ export interface Route<A extends Answers = Answers> {
 export interface ApiRoute<A extends Answers = Answers> extends Route<A> {
   readonly parameters?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** The parameters or the body in a few words, for errors. Absent if the route has none, or those of an act. */
+  /**
+   * The parameters or the body in a few words, for errors. Absent if the route has none, or those of an act.
+   */
   readonly form?: string;
   readonly example?: Readonly<Record<string, unknown>>;
   /** The codes of its own refusals. {@link ERRORS} has their statuses. */

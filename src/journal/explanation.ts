@@ -88,7 +88,8 @@ function releaseReason({ by, message = '', amounts = [], kept = [] }: Detail): s
 }
 
 /**
- * Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5; reason: keys rotated`.
+ * Such as `frozen by ada as f3: drill`, or `carol lifted f3 of ada: drill; still frozen by f5; reason: keys
+ * rotated`.
  */
 function freezeReason({ change, by, freezes = [], standing = [], reason: why = '' }: Detail): string {
   if (change !== 'unfreeze') {

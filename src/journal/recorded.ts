@@ -7,9 +7,9 @@ import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from '../values/text.ts';
 
 /*
- * What the detail of an entry says. An entry has the same members wherever it is read from: a store, an export,
- * an archive. Its detail is text: that of a kept decision (see kept-decision.ts), or JSON, with the proposal of
- * a decision that was explained.
+ * What the detail of an entry says. An entry has the same members wherever it is read from: a store, an
+ * export, an archive. Its detail is text: that of a kept decision (see kept-decision.ts), or JSON, with the
+ * proposal of a decision that was explained.
  */
 
 const details = new WeakMap<object, unknown>();

@@ -22,8 +22,8 @@ const CHARACTERS = 1024;
 const WINDOW_MS = 60_000;
 
 /**
- * Notifies of each alarm at once. More of one code and source are counted for a minute, and are one notification
- * then. Other replicas notify of theirs.
+ * Notifies of each alarm at once. More of one code and source are counted for a minute, and are one
+ * notification then. Other replicas notify of theirs.
  */
 export function createAlarms({
   notify,
@@ -101,8 +101,8 @@ export function createAlarms({
 }
 
 /**
- * A callback that failed or came too late is no alarm, unless the program is at fault: metrics count such. All
- * replicas notice that data was lost, and one of them notifies: see runtime.ts.
+ * A callback that failed or came too late is no alarm, unless the program is at fault: metrics count such.
+ * All replicas notice that data was lost, and one of them notifies: see runtime.ts.
  */
 function isAlarm(event: string, { code }: Fields): boolean {
   return event === 'callback' ? code === 'INTERNAL' : event !== 'data-lost';

@@ -2,8 +2,9 @@ import { hash, randomUUID } from 'node:crypto';
 import type { Store } from '../store/store.ts';
 
 /**
- * `sent`: some replica has sent the notification. `taken`: another replica is sending it, or has failed or died
- * within its lease. Otherwise this replica may send it, and then calls the function, which marks it as sent.
+ * `sent`: some replica has sent the notification. `taken`: another replica is sending it, or has failed or
+ * died within its lease. Otherwise this replica may send it, and then calls the function, which marks it as
+ * sent.
  */
 export type Lease = 'sent' | 'taken' | (() => Promise<void>);
 
@@ -15,8 +16,9 @@ const SENT = 'sent';
 const SENT_KEEP_MS = 30 * 86_400_000;
 
 /**
- * Lets one replica send what all of them notice. If it dies or fails, its lease in the store ends, and another one
- * sends. So a notification is sent at least once, and more often only if the mark could not be written.
+ * Lets one replica send what all of them notice. If it dies or fails, its lease in the store ends, and
+ * another one sends. So a notification is sent at least once, and more often only if the mark could not be
+ * written.
  */
 export function createLeases(
   store: () => Pick<Store, 'access' | 'changeAccess'>,

@@ -9,7 +9,9 @@ import { type ReadSecret, acceptedSecrets } from '../values/secret.ts';
 import { createLeases } from './leases.ts';
 import { DELIVERY_LIMITS, type DeliveryLimits, type ReceiverState, createReceiver } from './receiver.ts';
 
-/** What people are notified of. It has no secret, no key and no body of a callback: only what the log has too. */
+/**
+ * What people are notified of. It has no secret, no key and no body of a callback: only what the log has too.
+ */
 export interface Notification {
   readonly event: NotificationEvent;
   /** An event has one id on all replicas, so that one of them sends it. A receiver knows a repeat by it. */

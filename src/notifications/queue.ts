@@ -22,7 +22,9 @@ export interface Waiting extends Outgoing, Attempts {
   readonly untilMs: number;
 }
 
-/** The notifications that wait for a receiver, in the order in which they came. What is too much is dropped. */
+/**
+ * The notifications that wait for a receiver, in the order in which they came. What is too much is dropped.
+ */
 export interface Queue {
   /** If the queue is full, the oldest one is dropped, unless it is `sending`. */
   readonly add: (notification: Outgoing, sending: Waiting | undefined) => void;

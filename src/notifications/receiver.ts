@@ -63,8 +63,8 @@ export interface Receiver {
 const ATTEMPTS_IN_ORDER = 10;
 
 /**
- * Sends notifications to a URL, one at a time and in their order. While it takes none, all wait. If it refuses one,
- * only that one waits.
+ * Sends notifications to a URL, one at a time and in their order. While it takes none, all wait. If it
+ * refuses one, only that one waits.
  */
 export function createReceiver(address: string, parts: ReceiverParts): Receiver {
   const { takeLease, log, limits } = parts;
@@ -177,7 +177,10 @@ function createSender(url: URL, { clock, log, limits, ...parts }: ReceiverParts)
   let { keys } = parts;
   let isFailing = false;
   return {
-    /** Rejects with PluginError if the receiver takes nothing at present, and with Error if it refuses this one. */
+    /**
+     * Rejects with PluginError if the receiver takes nothing at present, and with Error if it refuses this
+     * one.
+     */
     async send(body: string): Promise<void> {
       const { secrets, ca } = keys;
       const signed = { timestampMs: clock(), nonce: newNonce(), body, secrets };

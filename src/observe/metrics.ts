@@ -89,7 +89,9 @@ export interface ReconcileMetrics {
 
 const NOTIFICATION_OUTCOMES = ['sent', 'failed', 'dropped'] as const;
 
-/** Of a host that receives notifications: those sent, attempts that failed, those dropped, those that wait. */
+/**
+ * Of a host that receives notifications: those sent, attempts that failed, those dropped, those that wait.
+ */
 type NotificationCounts = Readonly<Record<(typeof NOTIFICATION_OUTCOMES)[number] | 'waiting', number>> & {
   readonly receiver: string;
 };

@@ -129,8 +129,8 @@ interface Settled<S> {
 }
 
 /**
- * Evaluates the callback with the policies and prices in force, and gives the proposal to `settle`, again until
- * it is neither stale nor expired. Plugins are asked once for each question.
+ * Evaluates the callback with the policies and prices in force, and gives the proposal to `settle`, again
+ * until it is neither stale nor expired. Plugins are asked once for each question.
  */
 export async function settleProposals<S extends { readonly outcome: 'decided' | 'repeated' | 'jumped' }>(
   parts: Omit<DecideParts, 'store'>,

@@ -66,8 +66,8 @@ export class ConnectionLost extends PluginError {}
 
 /**
  * One signed POST of JSON, and what `receive` makes of its response, both within `timeoutMs`. Rejects with
- * PluginError. It uses `node:http` because `fetch` has no bound on headers and no certificate authority for one
- * request. It follows no redirect and decompresses nothing.
+ * PluginError. It uses `node:http` because `fetch` has no bound on headers and no certificate authority for
+ * one request. It follows no redirect and decompresses nothing.
  */
 export async function signedPost<T>(
   { url, agent, secrets, timestampMs, nonce, headers, body, timeoutMs, signal }: SignedPost,

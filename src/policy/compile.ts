@@ -371,9 +371,9 @@ function movementReader(entries: readonly CompiledEntry[], { assets, doubts }: P
 
 /**
  * The calls that contract-calls rules of a policy name, of those rules that judge each transaction on their
- * networks that the policy applies to. If a rule has a condition, or is one of several alternatives, the policy
- * may pass a transaction that the rule has not judged, or has refused. So an `any` has such calls only if each
- * of its alternatives has: whichever is taken has judged the transaction.
+ * networks that the policy applies to. If a rule has a condition, or is one of several alternatives, the
+ * policy may pass a transaction that the rule has not judged, or has refused. So an `any` has such calls only
+ * if each of its alternatives has: whichever is taken has judged the transaction.
  */
 function judgedCalls(entries: readonly CompiledEntry[]): readonly AllowedTransactions[] {
   return entries.filter(({ mode }) => mode === 'enforce').flatMap((entry) => callsOf(entry));

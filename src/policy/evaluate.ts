@@ -47,7 +47,9 @@ interface Judged {
   readonly refusals: readonly Refusal[];
   /** What the store must find. */
   readonly requires: readonly OpenRequirement[];
-  /** How long it fails, or how its choices may fail. `failed`: something in it has failed, even if it holds. */
+  /**
+   * How long it fails, or how its choices may fail. `failed`: something in it has failed, even if it holds.
+   */
   readonly standing: Standing;
   /** What the evaluation depended on. */
   readonly dependence: Standing;
@@ -126,7 +128,9 @@ interface Place {
   readonly results: RuleResult[];
   /** Whether a condition around it depends on time or prices, so that it may not apply later. */
   readonly changes: boolean;
-  /** Whether it applies only because a price is missing, so that its refusal is by a failure: see Standing. */
+  /**
+   * Whether it applies only because a price is missing, so that its refusal is by a failure: see Standing.
+   */
   readonly failed: boolean;
   /** Whether it is in `any`, so that its verdict alone decides nothing. */
   readonly isChoice: boolean;
@@ -226,7 +230,9 @@ function judgeAll(group: CompiledGroup, place: Place): Judged {
   return together([judged, fail(group, refusal, place)]);
 }
 
-/** The first alternative that holds is taken. What only the store knows is decided there, in the same order. */
+/**
+ * The first alternative that holds is taken. What only the store knows is decided there, in the same order.
+ */
 function judgeAny(group: CompiledGroup, place: Place): Judged {
   const { results } = place;
   const result = results.push(resultOf(group, refuse(''), place)) - 1;
@@ -461,8 +467,8 @@ export interface ApprovalRule extends NonNullable<CompiledRule['approval']> {
 }
 
 /**
- * The enforcing rules for which people must approve a callback, of those that may apply to it at some time and some
- * prices. For rules that only observe, nobody is asked.
+ * The enforcing rules for which people must approve a callback, of those that may apply to it at some time
+ * and some prices. For rules that only observe, nobody is asked.
  */
 export function approvalRulesOf(release: Release | undefined, received: Callback): readonly ApprovalRule[] {
   if (release?.asksPeople !== true) return NONE;

@@ -20,7 +20,9 @@ export interface StoreDecision {
   readonly claims: readonly ClaimResult[];
   /** The entry of the decision that is repeated; empty or absent if none is. */
   readonly of?: string | undefined;
-  /** For a refusal that is repeated: the rule by which it stands, as it refused first; see standingRefusal. */
+  /**
+   * For a refusal that is repeated: the rule by which it stands, as it refused first; see standingRefusal.
+   */
   readonly first?: RefusingRule | undefined;
 }
 
@@ -114,7 +116,10 @@ interface Refusing {
   readonly rule: RuleExplanation;
 }
 
-/** The rules that the store checked and that refuse, in order. Only these are explained, when they are asked for. */
+/**
+ * The rules that the store checked and that refuse, in order. Only these are explained, when they are asked
+ * for.
+ */
 function* refusingIn(proposal: Explained, decision: StoreDecision): Generator<Refusing> {
   for (const [index, { mode, verdict }] of proposal.results.entries()) {
     if (mode !== 'enforce' || verdict === 'pass' || !wasChecked(proposal, index, decision)) continue;
@@ -125,8 +130,8 @@ function* refusingIn(proposal: Explained, decision: StoreDecision): Generator<Re
 }
 
 /**
- * The first rule that refuses now. One for which people's approval is missing comes after all others, because they
- * are not asked as long as others refuse.
+ * The first rule that refuses now. One for which people's approval is missing comes after all others, because
+ * they are not asked as long as others refuse.
  */
 function decidingIn(
   refusing: Iterable<Refusing>,

@@ -77,8 +77,8 @@ export interface PluginAnswer {
 }
 
 /**
- * The key of a question's answer. Equal questions have the same key, and are sent once. An answer about movements
- * is no answer about others, which another asset table or policy reads in the same call data.
+ * The key of a question's answer. Equal questions have the same key, and are sent once. An answer about
+ * movements is no answer about others, which another asset table or policy reads in the same call data.
  */
 export function pluginQuestionKey({ type, name, parameters, movements }: PluginQuestion): string {
   const key = `${type}:${name}:${canonicalJson(parameters)}`;

@@ -58,8 +58,8 @@ export interface Alternative {
 }
 
 /**
- * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable`, `failed` and
- * `awaits`: see Standing, of the alternatives that the evaluation refused.
+ * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable`,
+ * `failed` and `awaits`: see Standing, of the alternatives that the evaluation refused.
  */
 export interface Choice extends Standing {
   /** The index of its own result. */
@@ -72,8 +72,8 @@ export interface Choice extends Standing {
 }
 
 /**
- * Of the results of an alternative, those that decide it. The results within an inner `any` don't, because that has a
- * result of its own. That a condition is not known decides nothing either.
+ * Of the results of an alternative, those that decide it. The results within an inner `any` don't, because
+ * that has a result of its own. That a condition is not known decides nothing either.
  */
 export function ownResults<R extends Pick<RuleResult, 'rule' | 'mode'>>(results: readonly R[]): readonly R[] {
   const own = results.filter((each) => each.mode !== 'observe');
@@ -96,7 +96,10 @@ const isMet = (required: Requirement, found: readonly ClaimResult[]): boolean =>
     ? found[required]?.holds === true
     : required.alternatives.some((alternative) => isTaken(alternative, found));
 
-/** Whether a refusal by a claim, or by a choice of which no alternative holds, is only for lack of people's approval. */
+/**
+ * Whether a refusal by a claim, or by a choice of which no alternative holds, is only for lack of people's
+ * approval.
+ */
 function awaitsApproval(refused: Requirement, found: readonly ClaimResult[]): boolean {
   if (typeof refused === 'number') {
     const result = found[refused];
@@ -118,8 +121,8 @@ const standingOfClaim = (claim: Claim, result: ClaimResult): Standing => ({
 });
 
 /**
- * How long a refusal by the store stands: by claims, by their indexes, each of which must hold, or by a choice. `found`
- * is what the store found for each claim of the proposal.
+ * How long a refusal by the store stands: by claims, by their indexes, each of which must hold, or by a
+ * choice. `found` is what the store found for each claim of the proposal.
  */
 export function standingInStore(
   refused: readonly number[] | Choice,

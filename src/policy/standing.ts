@@ -1,6 +1,6 @@
 /**
- * How long an outcome stands: what it depends on beside the policies, the callback and the lists in the store. An
- * empty standing lasts: nothing but a push or a change of a list gives another outcome.
+ * How long an outcome stands: what it depends on beside the policies, the callback and the lists in the
+ * store. An empty standing lasts: nothing but a push or a change of a list gives another outcome.
  */
 export interface Standing {
   /** The instants at which the outcome is the same; undefined for all. */
@@ -28,8 +28,8 @@ export interface Validity {
 }
 
 /**
- * The standing of an outcome that several others determine. `all`: they refuse together, and each must change before
- * the outcome can. `one`: a change of one of them is enough. None of them: it lasts.
+ * The standing of an outcome that several others determine. `all`: they refuse together, and each must change
+ * before the outcome can. `one`: a change of one of them is enough. None of them: it lasts.
  */
 export function combine(changing: 'all' | 'one', standings: readonly Standing[]): Standing {
   const isAll = changing === 'all' && standings.length > 0;

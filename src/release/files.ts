@@ -24,9 +24,10 @@ const REFERENCED_FILE_MAX_BYTES = 67_108_864;
 
 /**
  * Compiles the policy files of a directory (`*.yaml`, `*.yml`) and the files that they refer to. With `only`,
- * compiles only these policy files, with the asset table and the people of the directory. Throws one POLICY_INVALID with all
- * faults, in the message and in `data.faults`. A path that leads out of the directory is a fault. A policy
- * file in a subdirectory is a fault, since it would have no effect; `tests/` and hidden folders are ignored.
+ * compiles only these policy files, with the asset table and the people of the directory. Throws one
+ * POLICY_INVALID with all faults, in the message and in `data.faults`. A path that leads out of the directory
+ * is a fault. A policy file in a subdirectory is a fault, since it would have no effect; `tests/` and hidden
+ * folders are ignored.
  */
 export async function readPolicyDirectory(directory: string, only?: readonly string[]): Promise<Release> {
   const faults: PolicyFault[] = [];

@@ -23,7 +23,10 @@ export interface ListInForce {
   readonly isNamedFor: (source: string) => boolean;
   /** Reads a value for the list of a source. It is refused if rules look it up, and none can match it. */
   readonly readFor: (source: string) => (written: string) => ListedRead;
-  /** What makes the rules of a source looser that look into the list. Undefined if either may, or there are none. */
+  /**
+   * What makes the rules of a source looser that look into the list. Undefined if either may, or there are
+   * none.
+   */
   readonly looserFor: (source: string) => Looser | undefined;
 }
 
@@ -220,8 +223,8 @@ export function addedText(value: string, read = readAnything): string {
 }
 
 /**
- * All texts that a list may keep for a value: as it is written, which is what was added before a policy named the
- * list, and its spellings.
+ * All texts that a list may keep for a value: as it is written, which is what was added before a policy named
+ * the list, and its spellings.
  */
 export function removedTexts(value: string, read = readAnything): readonly string[] {
   const found = read(value);

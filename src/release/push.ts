@@ -55,9 +55,9 @@ export function conflict(inForce: string, expected: string, revision: string): C
 }
 
 /**
- * The release that a rollback would put in force again, in place of `expected`. `wanted`: a revision, at least its
- * first four digits, or `previous` for the one that was in force before. Throws REVISION_UNKNOWN, POLICY_INVALID if
- * this version of the program can't compile it, or USAGE if it is in force already.
+ * The release that a rollback would put in force again, in place of `expected`. `wanted`: a revision, at
+ * least its first four digits, or `previous` for the one that was in force before. Throws REVISION_UNKNOWN,
+ * POLICY_INVALID if this version of the program can't compile it, or USAGE if it is in force already.
  */
 export async function findRollback(
   store: Pick<Store, 'control' | 'history' | 'document'>,

@@ -19,8 +19,8 @@ import {
 import { type SignerRules, type Trusted, signersSoFar } from './trust.ts';
 
 /*
- * How a revision gets in force where people must sign it: at once with enough signatures, and otherwise by a request
- * that further people sign.
+ * How a revision gets in force where people must sign it: at once with enough signatures, and otherwise by a
+ * request that further people sign.
  */
 
 /** How long a statement can be put in force. */
@@ -40,7 +40,9 @@ export interface PutInForce {
   readonly expected: string;
   readonly by: string;
   readonly message: string;
-  /** Push without signatures although those in force are signed: services without `signers` alone follow it. */
+  /**
+   * Push without signatures although those in force are signed: services without `signers` alone follow it.
+   */
   readonly unsigned?: boolean | undefined;
   /** What was signed, and by whom so far; absent where nobody has to sign. */
   readonly signed?: { readonly statement: string; readonly signatures: readonly Signature[] } | undefined;
@@ -70,9 +72,9 @@ export async function statementFor(
 }
 
 /**
- * Puts a release in force, or leaves a request if further people must sign it. Throws POLICY_CONFLICT if another
- * revision than `expected` is in force, REVISION_UNTRUSTED for a statement that can't be followed, and
- * SIGNATURE_REFUSED if a signature does not count.
+ * Puts a release in force, or leaves a request if further people must sign it. Throws POLICY_CONFLICT if
+ * another revision than `expected` is in force, REVISION_UNTRUSTED for a statement that can't be followed,
+ * and SIGNATURE_REFUSED if a signature does not count.
  */
 export async function putInForce(parts: PutInForceParts, given: PutInForce): Promise<InForceOrRequested> {
   const { store, clock, signers: rules } = parts;
@@ -118,7 +120,10 @@ async function requireUnsigned(
 const contentShape = z.object({ document: z.string(), files: z.string().optional(), expected: z.string() });
 type Content = Readonly<z.output<typeof contentShape>>;
 
-/** The revision that a request would put in force. Throws STORE_CORRUPT, or NOT_FOUND for another kind of request. */
+/**
+ * The revision that a request would put in force. Throws STORE_CORRUPT, or NOT_FOUND for another kind of
+ * request.
+ */
 export function requestedRevision({ id, kind, content }: ApprovalRequest): Content {
   if (kind !== 'revision')
     throw new CountersignError('NOT_FOUND', `request ${id} is about no policies`, { id });
@@ -130,9 +135,9 @@ export function requestedRevision({ id, kind, content }: ApprovalRequest): Conte
 }
 
 /**
- * Adds a signature to a request. With the last one that is needed, the revision is put in force; without one, if it has
- * enough already: whoever signed last may not have been able to. Throws
- * SIGNATURE_REFUSED if the signature does not count, and REQUEST_ENDED if the request can't be signed any more.
+ * Adds a signature to a request. With the last one that is needed, the revision is put in force; without one,
+ * if it has enough already: whoever signed last may not have been able to. Throws SIGNATURE_REFUSED if the
+ * signature does not count, and REQUEST_ENDED if the request can't be signed any more.
  */
 export async function signRequest(
   parts: PutInForceParts & { readonly signers: SignerRules },

@@ -12,8 +12,8 @@ import { contentIn } from './content.ts';
 import type { SignedRevision } from './push.ts';
 
 /*
- * The statement by which people put a revision in force, and where a store keeps it: beside the revision, and by its
- * serial, so that the statements form a chain back to the first one.
+ * The statement by which people put a revision in force, and where a store keeps it: beside the revision, and
+ * by its serial, so that the statements form a chain back to the first one.
  */
 
 const KIND = 'countersign-revision/1';

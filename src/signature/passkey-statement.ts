@@ -40,8 +40,8 @@ export function passkeyChallenge(statement: Uint8Array): string {
 }
 
 /**
- * Verifies the signature of a statement by a passkey whose device knew the person. Resolves with the counter of
- * the device, which the caller compares with the one before. Throws SIGNATURE_REFUSED.
+ * Verifies the signature of a statement by a passkey whose device knew the person. Resolves with the counter
+ * of the device, which the caller compares with the one before. Throws SIGNATURE_REFUSED.
  */
 export async function verifyPasskeySignature({
   statement,

@@ -113,7 +113,10 @@ function verifies(key: SshVerifyKey, signature: Buffer, signed: Buffer): boolean
   return verify(algorithm.digest, data, { key: key.publicKey, dsaEncoding: 'ieee-p1363' }, bytes);
 }
 
-/** What the device signs (PROTOCOL.u2f of OpenSSH). Its counter says nothing about the text, and is not compared. */
+/**
+ * What the device signs (PROTOCOL.u2f of OpenSSH). Its counter says nothing about the text, and is not
+ * compared.
+ */
 function signedBySecurityKey({ application }: SshVerifyKey, wire: SshReader, signed: Buffer): Buffer {
   const flags = wire.byte();
   const counter = wire.bytes(4);

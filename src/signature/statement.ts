@@ -1,9 +1,9 @@
 import { CountersignError } from '../errors.ts';
 
 /*
- * A statement is what people sign: a short text in lines, signed as its bytes, so that nobody has to agree on a
- * canonical form. Its first line says what it is, and in which version. Then comes a field a line: a name, a blank
- * and a value. Whoever signs it reads what they sign.
+ * A statement is what people sign: a short text in lines, signed as its bytes, so that nobody has to agree on
+ * a canonical form. Its first line says what it is, and in which version. Then comes a field a line: a name,
+ * a blank and a value. Whoever signs it reads what they sign.
  */
 
 /** What a statement is, and its version: `countersign-revision/1`. */
@@ -39,7 +39,9 @@ export function inClear(text: string): string {
   return JSON.stringify(text).replaceAll(/[^!-~ ]|(?<= ) /g, escaped);
 }
 
-/** The fields of a statement of this kind, as they are written. Throws SIGNATURE_REFUSED for any other text. */
+/**
+ * The fields of a statement of this kind, as they are written. Throws SIGNATURE_REFUSED for any other text.
+ */
 export function readStatement(text: string, kind: string): readonly Field[] {
   const [first, ...lines] = text.slice(0, MAX_CHARACTERS).split('\n');
   const fields = lines.slice(0, -1).map((line): Field => {
@@ -55,7 +57,10 @@ export function readStatement(text: string, kind: string): readonly Field[] {
   throw refused(`what was signed is not a statement of the kind ${kind}`);
 }
 
-/** The namespace of SSH signatures: a signature for another deployment, or another purpose, is none for this one. */
+/**
+ * The namespace of SSH signatures: a signature for another deployment, or another purpose, is none for this
+ * one.
+ */
 export const namespaceOf = (deployment: string): string => `countersign@${deployment}`;
 
 export const refused = (because: string): CountersignError =>

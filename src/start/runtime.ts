@@ -217,8 +217,8 @@ function shareRunning<T>(work: () => Promise<T>): () => Promise<T> {
 }
 
 /**
- * Logs and notifies of each new freeze, with its author and reason, and of each lifted freeze, with the person who
- * lifted it.
+ * Logs and notifies of each new freeze, with its author and reason, and of each lifted freeze, with the
+ * person who lifted it.
  */
 function reportFreezes(
   { log, notify }: Pick<RuntimeParts, 'log' | 'notify'>,

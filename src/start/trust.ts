@@ -23,7 +23,9 @@ import { jsonOrText } from '../values/text.ts';
 import { decodeUtf8 } from '../values/utf8.ts';
 import { signingScope } from './people.ts';
 
-/** Who must sign revisions. Undefined without `signers`. Throws SETTINGS_INVALID if the file can't be read. */
+/**
+ * Who must sign revisions. Undefined without `signers`. Throws SETTINGS_INVALID if the file can't be read.
+ */
 export function signerRules(settings: Settings): SignerRules | undefined {
   const { signers } = settings;
   if (signers === undefined) return undefined;
@@ -56,8 +58,8 @@ function textOf(file: string): string {
 const invalid = (because: string): CountersignError => new CountersignError('SETTINGS_INVALID', because);
 
 /**
- * Those who may sign now: the people of the settings, and those of the revision in force. With signers, only if enough
- * people have signed that one.
+ * Those who may sign now: the people of the settings, and those of the revision in force. With signers, only
+ * if enough people have signed that one.
  */
 export async function peopleNow(
   settings: Settings,

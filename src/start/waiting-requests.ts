@@ -10,8 +10,8 @@ import type { Clock } from '../values/clock.ts';
 import { isoTime } from '../values/text.ts';
 
 /*
- * What waits for people, as this service sees it: people are notified of it, and metrics count it. It looks at the
- * store now and then, because requests are made and decided by other programs too.
+ * What waits for people, as this service sees it: people are notified of it, and metrics count it. It looks
+ * at the store now and then, because requests are made and decided by other programs too.
  */
 
 const EVERY_MS = 5000;

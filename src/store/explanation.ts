@@ -54,9 +54,9 @@ export interface KeptEntry {
 
 /**
  * The detail with the proposal, computed again from what was known. `release` is the revision of the entry:
- * undefined if none was in force, or a sentence that says why it can't be read. The member `note` says if this
- * version explains the decision otherwise than the version that made it, or not at all; `kept` is then the
- * stored detail. Never throws.
+ * undefined if none was in force, or a sentence that says why it can't be read. The member `note` says if
+ * this version explains the decision otherwise than the version that made it, or not at all; `kept` is then
+ * the stored detail. Never throws.
  */
 export function explainedDetail(entry: KeptEntry, release: Release | string | undefined): string {
   const kept = readKept(entry.detail);

@@ -2,8 +2,8 @@
 export interface Retention {
   /**
    * A subject, counted from its last callback; a mark and an approval request that was used, from the last
-   * approval that claimed it; an order, from its expiry. It should be longer than the windows of the policies:
-   * see src/start/policies.ts.
+   * approval that claimed it; an order, from its expiry. It should be longer than the windows of the
+   * policies: see src/start/policies.ts.
    */
   readonly subjectsMs: number;
   /** A journal entry, and a change of prices in the history. */

@@ -137,7 +137,9 @@ function rsa(wire: SshReader, refuse: Refuse): KeyObject {
   return publicKeyOf({ kty: 'RSA', e: e.toString('base64url'), n: n.toString('base64url') }, refuse);
 }
 
-/** A browser signs only for names of hosts, so no web page can ask for a signature of an application `ssh:`. */
+/**
+ * A browser signs only for names of hosts, so no web page can ask for a signature of an application `ssh:`.
+ */
 function readApplication(wire: SshReader, refuse: Refuse): string {
   const name = wire.name();
   if (/^ssh:[!-~]{0,64}$/.test(name)) return name;

@@ -42,8 +42,8 @@ export const keyOption = (command: Command): Command =>
     );
 
 /**
- * What the acts on policies need, of a command's session. The time is the store's: services would refuse a statement that
- * a clock which is far behind has let expire.
+ * What the acts on policies need, of a command's session. The time is the store's: services would refuse a
+ * statement that a clock which is far behind has let expire.
  */
 export async function policyParts(session: Session) {
   const signers = signerRules(session.settings());
@@ -53,8 +53,8 @@ export async function policyParts(session: Session) {
 }
 
 /**
- * The statement about a release with the signature of whoever runs the command, who is shown what changes; undefined
- * where nobody has to sign. Throws USAGE without --key.
+ * The statement about a release with the signature of whoever runs the command, who is shown what changes;
+ * undefined where nobody has to sign. Throws USAGE without --key.
  */
 export async function signedByCaller(
   session: Session,

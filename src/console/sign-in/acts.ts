@@ -8,8 +8,8 @@ import { type AccessStore, type Member, createPeople, newMember } from './people
 import { createSessions } from './sessions.ts';
 
 /*
- * What is done about the people of the console. The rows stand here, and not in src/act, because only the console
- * knows how people sign in.
+ * What is done about the people of the console. The rows stand here, and not in src/act, because only the
+ * console knows how people sign in.
  */
 
 interface Parts {

@@ -248,8 +248,8 @@ async function verifyEnrolment(
 }
 
 /**
- * A counter that does not grow tells of a copied passkey; many devices have none, which is 0. The signature was
- * verified against an earlier state: another sign-in, or a removal, may have come in between.
+ * A counter that does not grow tells of a copied passkey; many devices have none, which is 0. The signature
+ * was verified against an earlier state: another sign-in, or a removal, may have come in between.
  */
 function withCounter(member: Member | undefined, id: string, counter: number): Member {
   const passkey = member?.passkeys.find((each) => each.id === id);

@@ -36,8 +36,9 @@ export type Member = Readonly<z.output<typeof memberShape>>;
 export type KnownAs = (member: Member) => Member | undefined;
 
 /**
- * With signers in the settings: roles and public keys are those that people have signed, in people.yaml. Who can write
- * to the store can then give nobody another role or passkey. Handles, counters and sessions are those of the store.
+ * With signers in the settings: roles and public keys are those that people have signed, in people.yaml. Who
+ * can write to the store can then give nobody another role or passkey. Handles, counters and sessions are
+ * those of the store.
  */
 export const knownByPeople =
   (signed: () => SignedPeople): KnownAs =>
@@ -76,7 +77,8 @@ export interface People {
   all(): Promise<readonly Member[]>;
   /**
    * Changes the person as `change` says; undefined for somebody new. Resolves with the person then. Without
-   * a result of `change`, nothing is written. `removalMs` is that of `lastRemovalMs`, in the same atomic step.
+   * a result of `change`, nothing is written. `removalMs` is that of `lastRemovalMs`, in the same atomic
+   * step.
    */
   change(
     name: string,
@@ -210,7 +212,10 @@ export const newMember = (name: string, roles: readonly Role[]): Member => ({
   lastSignInMs: 0,
 });
 
-/** The public halves of a person's passkeys, as the lines that people.yaml needs. Throws USAGE for a name that it can't have. */
+/**
+ * The public halves of a person's passkeys, as the lines that people.yaml needs. Throws USAGE for a name that
+ * it can't have.
+ */
 export function peopleLines({ name, roles, passkeys }: Member): string {
   if (!PEOPLE_NAME.test(name)) {
     throw usageError(

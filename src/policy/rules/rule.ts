@@ -6,10 +6,10 @@ import type { RuleOutcome } from '../outcome.ts';
 import type { RuleContext } from '../rule-context.ts';
 
 /**
- * A kind of check that policies consist of: a file in this folder, a row in registry.ts, and a page in docs/rules
- * with its notes, its example and tests of it. A rule is pure.
- * It refuses a callback that it can't judge. It makes a claim for each condition that depends on earlier
- * callbacks or on lists in the store. It declares everything that other parts must know about it.
+ * A kind of check that policies consist of: a file in this folder, a row in registry.ts, and a page in
+ * docs/rules with its notes, its example and tests of it. A rule is pure. It refuses a callback that it can't
+ * judge. It makes a claim for each condition that depends on earlier callbacks or on lists in the store. It
+ * declares everything that other parts must know about it.
  */
 export interface Rule {
   readonly name: string;
@@ -17,8 +17,8 @@ export interface Rule {
   readonly summary: string;
   readonly callbacks: readonly Kind[];
   /**
-   * Each parameter has a description, for the reference and for editors. It declares what makes the rule looser,
-   * if that is plain: see looser.ts.
+   * Each parameter has a description, for the reference and for editors. It declares what makes the rule
+   * looser, if that is plain: see looser.ts.
    */
   readonly parameters: z.ZodObject;
   /** False if it says nothing about a callback that it passes: a policy with only such rules covers none. */

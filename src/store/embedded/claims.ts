@@ -39,7 +39,10 @@ export interface ClaimTables {
 export interface CheckedClaims {
   /** In the order of the claims. */
   readonly results: readonly ClaimResult[];
-  /** How long each refusal stands: by claims that decide and fail, and by choices of which no alternative holds. */
+  /**
+   * How long each refusal stands: by claims that decide and fail, and by choices of which no alternative
+   * holds.
+   */
   readonly refusals: readonly Standing[];
   /** The claims that an approval reserves: all but those of alternatives that are not taken. */
   readonly reserving: ReadonlySet<Claim>;
@@ -265,7 +268,10 @@ function orderState(order: Order | undefined, usesOrder: boolean): OrderFound {
   return order.state === 'expected' ? 'agrees' : order.state;
 }
 
-/** `remembered`: the requests that earlier approvals of this subject used, with the entries of these approvals. */
+/**
+ * `remembered`: the requests that earlier approvals of this subject used, with the entries of these
+ * approvals.
+ */
 function checkApproval(
   request: ApprovalRequestRecord | undefined,
   claim: ApprovalClaim,

@@ -43,7 +43,9 @@ export interface SourceKeys {
   readonly requests: string;
 }
 
-/** The most sources whose keys are kept. Settings have far fewer, but reads may name sources that don't exist. */
+/**
+ * The most sources whose keys are kept. Settings have far fewer, but reads may name sources that don't exist.
+ */
 const KEPT_MAX = 10_000;
 
 /** `groupOf`: the group in whose slot the keys of a source are, if it has no slot of its own. */

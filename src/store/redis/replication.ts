@@ -23,8 +23,8 @@ import { loadScript } from './script.ts';
  * it, and a failover to a replica then loses the write. With `store.durability.replicas` above 0, the store
  * waits with `WAIT` until that many replicas have acknowledged a write, and only then resolves. It does so
  * for each SUCCESS, and for each change that must not be lost: a push, a freeze, an unfreeze, a change of a
- * list, of prices or of an approval request, a cancelled order. A refusal doesn't wait, because losing a refusal
- * approves nothing.
+ * list, of prices or of an approval request, a cancelled order. A refusal doesn't wait, because losing a
+ * refusal approves nothing.
  *
  * A write that is not acknowledged in time rejects with STORE_UNREACHABLE, at the latest `commandTimeoutMs`
  * after the write itself. It stays on the primary. If a SUCCESS is rejected in this way, the journal gets an
