@@ -18,8 +18,8 @@ interface VerbRow {
   /** It writes. The embedded store sends it to its write queue with its argument. */
   readonly writes?: true;
   /**
-   * On Redis, it resolves only when enough replicas have what it wrote: see redis/replication.ts. An approval
-   * of `settle` waits as well, but before this process remembers it.
+   * On Redis, it resolves only when enough replicas have what it wrote: see redis/replication.ts. An approval of
+   * `settle` waits as well, but before this process remembers it.
    */
   readonly replicated?: true;
   /** It is on the path of a callback. The metrics count its failures under this name. */
@@ -91,7 +91,6 @@ export function makeVerbs<P extends keyof VerbRow>(
   make: <V extends VerbsWith<P>>(verb: V) => VerbOf<V>,
 ): Pick<Store, VerbsWith<P>> {
   const verbs = Object.entries(VERBS).filter(([, row]) => property in row);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the table has the verb, and its row the
-  // property
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the table has the verb, and its row the property
   return Object.fromEntries(verbs.map(([verb]) => [verb, make(verb as VerbsWith<P>)])) as never;
 }
