@@ -61,9 +61,6 @@ export type Judged<I, R> =
       readonly about?: readonly string[];
     };
 
-/** For `judge`, where the act always loosens. */
-export const alwaysLooser = (): Promise<{ readonly is: 'looser' }> => Promise.resolve({ is: 'looser' });
-
 interface VersionOf<P, I, R> {
   /** Such as `the prices`. */
   readonly of: string;

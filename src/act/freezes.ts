@@ -55,8 +55,10 @@ export const unfreeze: Act<
   fourEyes: {
     name: 'unfreeze',
     async judge({ store }, { ids }) {
-      const { frozen } = await store.control();
-      return { is: 'looser', about: frozen.filter(({ id }) => ids.includes(id)).map(freezeText) };
+      const control = await store.control();
+      const about = control.frozen.filter(({ id }) => ids.includes(id)).map(freezeText);
+      if (about.length === 0) return { is: 'done', result: { lifted: [], control, missing: ids } };
+      return { is: 'looser', about };
     },
   },
   text: ({ lifted, control, missing }) =>

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Lockout, Store } from '../store/store.ts';
 import { isoTime, printable } from '../values/text.ts';
-import { type Act, alwaysLooser } from './act.ts';
+import type { Act } from './act.ts';
 
 const input = z.strictObject({ source: z.string(), id: z.string(), message: z.string() });
 
@@ -11,7 +11,7 @@ export const liftLockout: Act<{ readonly store: Pick<Store, 'liftLockout'> }, ty
   role: 'operate',
   input,
   perform: ({ store }, lift, by) => store.liftLockout({ ...lift, by }),
-  fourEyes: { name: 'lockouts', judge: alwaysLooser },
+  fourEyes: { name: 'lockouts', judge: () => Promise.resolve({ is: 'looser' }) },
   text: (lifted) => `Lifted in ${lifted.source}: ${lockoutText(lifted)}`,
   notice: ({ source, whose }) => `Lifted the lock-out of ${whose} in ${source}.`,
   json: lockoutJson,

@@ -4,12 +4,13 @@ import {
   type ReleaseRequest,
   type ReleaseResult,
   type ReleasingStore,
+  firstRelease,
   releaseApproval as release,
   releaseResultJson,
 } from '../orders/release.ts';
 import type { OrderSource } from '../orders/orders.ts';
 import { columns, counted, isoTime, printable } from '../values/text.ts';
-import { type Act, alwaysLooser } from './act.ts';
+import type { Act } from './act.ts';
 import { named } from './orders.ts';
 
 const input = z.strictObject({
@@ -40,7 +41,15 @@ export const releaseApproval = {
     const { source, kind, id } = request;
     return { source, kind, id, ...(await release(store, sources, { ...request, by })) };
   },
-  fourEyes: { name: 'releases', judge: alwaysLooser },
+  fourEyes: {
+    name: 'releases',
+    async judge({ store, sources }, request) {
+      const first = await firstRelease(store, sources, request);
+      if (first === undefined) return { is: 'looser' };
+      const { source, kind, id } = request;
+      return { is: 'done', result: { source, kind, id, ...first } };
+    },
+  },
   text: releaseText,
   json: (result) => releaseResultJson(result, result),
 } satisfies Act<Parts, typeof input, Result>;

@@ -41,8 +41,36 @@ export async function announceOrder(
 ): Promise<{ readonly outcome: 'expected' | 'unchanged'; readonly order: Order }> {
   const read = readOrder(sources, request, nowMs);
   const { outcome, order } = await store.expectOrder({ ...read, by });
-  if (outcome !== 'conflict') return { outcome, order };
-  if (isSame(order, read, request)) return { outcome: 'unchanged', order };
+  return outcome === 'conflict'
+    ? { outcome: 'unchanged', order: requireSame(order, read, request) }
+    : { outcome, order };
+}
+
+/** The same order, if it is expected already. Throws as {@link announceOrder}. */
+export async function announcedBefore(
+  store: Pick<Store, 'order'>,
+  sources: readonly OrderSource[],
+  request: Omit<OrderRequest, 'by'>,
+  nowMs: number,
+): Promise<Order | undefined> {
+  const read = readOrder(sources, request, nowMs);
+  const order = await store.order(read.source, read.subject);
+  if (order === undefined || order.state === 'cancelled' || order.state === 'expired') return undefined;
+  return requireSame(order, read, request);
+}
+
+/** Returns the order. Throws ORDER_CONFLICT unless it is the one that is announced. */
+function requireSame(
+  order: Order,
+  read: ReturnType<typeof readOrder>,
+  { expires }: Pick<OrderRequest, 'expires'>,
+): Order {
+  // A caller that got no answer announces the order again. A duration from now is then another instant.
+  const isSame =
+    order.state === 'expected' &&
+    isDeepStrictEqual({ ...order.members }, { ...read.members }) &&
+    (durationMs(expires) !== undefined || order.expiresAtMs === read.expiresAtMs);
+  if (isSame) return order;
   const { source, subject } = read;
   const state = order.state === 'used' ? 'was used' : 'is announced with other members or another expiry';
   const fix = order.state === 'used' ? 'announce another id' : 'cancel it first, then announce it again';
@@ -52,28 +80,6 @@ export async function announceOrder(
     state: order.state,
   });
 }
-
-/** The same order, if it is expected already. Throws ORDER_INVALID with all faults. */
-export async function announcedBefore(
-  store: Pick<Store, 'order'>,
-  sources: readonly OrderSource[],
-  request: Omit<OrderRequest, 'by'>,
-  nowMs: number,
-): Promise<Order | undefined> {
-  const read = readOrder(sources, request, nowMs);
-  const order = await store.order(read.source, read.subject);
-  return order !== undefined && isSame(order, read, request) ? order : undefined;
-}
-
-/** A caller that got no answer announces the order again. A duration from now is then another instant. */
-const isSame = (
-  { state, members, expiresAtMs }: Order,
-  read: ReturnType<typeof readOrder>,
-  { expires }: Pick<OrderRequest, 'expires'>,
-): boolean =>
-  state === 'expected' &&
-  isDeepStrictEqual({ ...members }, { ...read.members }) &&
-  (durationMs(expires) !== undefined || expiresAtMs === read.expiresAtMs);
 
 function readOrder(
   sources: readonly OrderSource[],

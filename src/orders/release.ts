@@ -57,15 +57,7 @@ export async function releaseApproval(
   const source = orderSource(sources, request.source, request.kind).name;
   const subject = subjectOf(request);
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-    const state = await store.subject(source, subject);
-    if (state === undefined) {
-      throw new CountersignError(
-        'NOT_FOUND',
-        `nothing was decided about ${subject} of ${source}; check the id, or look for it with ` +
-          '`countersign decisions search`',
-        { source, subject },
-      );
-    }
+    const state = await decidedState(store, source, subject);
     if (state.released !== undefined) return releasedBefore(store, source, state.released);
     const result = await attemptRelease(store, { ...request, source, subject }, state);
     if (result !== undefined) return result;
@@ -73,15 +65,56 @@ export async function releaseApproval(
   throw refused(source, subject, 'callbacks about it are being decided right now', 'release it again');
 }
 
-/** Undefined if the subject has changed since its state was read. */
-async function attemptRelease(
+/** The first release, if it was released before. Throws as {@link releaseApproval}. */
+export async function firstRelease(
   store: ReleasingStore,
-  { source, subject, members, by, message }: ReleaseRequest & { readonly subject: string },
-  state: SubjectState,
+  sources: readonly OrderSource[],
+  request: Omit<ReleaseRequest, 'by'>,
 ): Promise<ReleaseResult | undefined> {
+  assertRelease({ ...request, by: 'the one who asks' });
+  const source = orderSource(sources, request.source, request.kind).name;
+  const subject = subjectOf(request);
+  const state = await decidedState(store, source, subject);
+  if (state.released !== undefined) return releasedBefore(store, source, state.released);
+  await requireReleasable(store, { ...request, source, subject }, state);
+  return undefined;
+}
+
+async function decidedState(
+  store: Pick<Store, 'subject'>,
+  source: string,
+  subject: string,
+): Promise<SubjectState> {
+  const state = await store.subject(source, subject);
+  if (state !== undefined) return state;
+  throw new CountersignError(
+    'NOT_FOUND',
+    `nothing was decided about ${subject} of ${source}; check the id, or look for it with ` +
+      '`countersign decisions search`',
+    { source, subject },
+  );
+}
+
+/** The approval, and all entries of its subject. Throws RELEASE_REFUSED. */
+async function requireReleasable(
+  store: Pick<Store, 'entries'>,
+  { source, subject, members }: Pick<ReleaseRequest, 'source' | 'members'> & { readonly subject: string },
+  state: SubjectState,
+): Promise<{ readonly approval: JournalEntry; readonly entries: readonly JournalEntry[] }> {
   const entries = await store.entries({ source, subject, newestFirst: true, limit: ENTRIES_MAX });
   const approval = releasableApproval(source, subject, state, entries);
   assertMembers(source, subject, approval, members);
+  return { approval, entries };
+}
+
+/** Undefined if the subject has changed since its state was read. */
+async function attemptRelease(
+  store: ReleasingStore,
+  request: ReleaseRequest & { readonly subject: string },
+  state: SubjectState,
+): Promise<ReleaseResult | undefined> {
+  const { source, subject, by, message } = request;
+  const { approval, entries } = await requireReleasable(store, request, state);
   const successes = entries.filter(
     ({ type, verdict }) => verdict === 'SUCCESS' && (type === 'decision' || type === 'repeat'),
   );

@@ -388,8 +388,9 @@ it('what waits for a second person is answered 202 as the document says', async 
   });
   const members = { userId: '12345', symbol: 'USDT1742', amount: '100', scheme: 'md5' };
   const named = { source: 'shop', kind: 'payment', id: '1' };
+  expect(await service.pay({ appOrderId: '1' })).toBe('SUCCESS');
   for (const [method, path, body] of [
-    ['post', '/api/orders', { ...named, members }],
+    ['post', '/api/orders', { ...named, id: '2', members }],
     ['post', '/api/releases', { ...named, message: 'it failed' }],
     ['put', '/api/prices', { prices: { BTC: { price: '97000.5' } } }],
   ] as const) {

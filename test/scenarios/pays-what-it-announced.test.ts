@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { placeIn } from '../cli/terminal.ts';
+import { placeIn, prints } from '../cli/terminal.ts';
 import {
   APP_KEY,
   type Received,
@@ -12,6 +12,7 @@ import {
   keys,
   startPlatform,
 } from '../../packages/platform/test/plain-platform.ts';
+import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
 import { PAYMENT_PATH, type TestService, startTestService } from '../service.ts';
 
 const POLICY = `policy: payments
@@ -26,7 +27,7 @@ type Scheme = Received['scheme'];
 /** A receiver, and a platform that debits only if the receiver confirms the payment. */
 async function start(
   confirmedBy: (requested: Scheme) => Scheme = (requested) => requested,
-  { fails = false }: { readonly fails?: boolean } = {},
+  { fails = false, settings = {} }: { readonly fails?: boolean; readonly settings?: object } = {},
 ) {
   const answers: string[] = [];
   let service: TestService | undefined;
@@ -52,8 +53,9 @@ async function start(
   ];
   service = await startTestService({
     folder,
-    policies: { 'payments.yaml': POLICY },
+    policies: { 'payments.yaml': POLICY, 'people.yaml': peopleText(['ada', 'ben']) },
     settings: {
+      ...settings,
       platform: { url: platform.url },
       sources: [{ name: 'shop', callback: 'payment', appKey: APP_KEY, signatures }],
     },
@@ -99,6 +101,30 @@ it('a confirmation with another scheme than that of the request is refused', asy
   expect((await pay('md5', '100', 'A-1')).code).toBe(1);
   expect((await pay('rsa-envelope', '100', 'A-2')).code).toBe(1);
   expect(answers).toEqual(['FAILURE', 'FAILURE']);
+});
+
+it('a payment that needs two people is not sent before both have signed', async () => {
+  const settings = { deployment: DEPLOYMENT, fourEyes: ['orders'] };
+  const { answers, pay, run, stateOf } = await start(undefined, { settings });
+  const asked = await pay('md5', '100.50');
+  expect(asked).toMatchObject(prints(1, 'Nothing has changed yet: it is done once two people sign'));
+  expect(answers).toEqual([]);
+  const [, request = ''] = /request (r\w+)/.exec(asked.out) ?? [];
+  for (const name of ['ada', 'ben']) {
+    expect((await pay('md5', '100.50')).code).toBe(1);
+    await run('approvals', 'approve', request, '--key', keyFileOf(name));
+  }
+  expect(await stateOf('A-1')).toMatchObject({ state: 'expected', members: { amount: '100.5' } });
+  expect(answers).toEqual([]);
+  expect(await pay('md5', '100.51')).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('ORDER_CONFLICT'),
+  });
+  expect(await pay('md5', '100.50')).toMatchObject({
+    code: 0,
+    out: 'Paid: 100.50 USDT1742 by 12345, order A-1.\n',
+  });
+  expect(answers).toEqual(['SUCCESS']);
 });
 
 it('a payment that was made once can’t be made again', async () => {

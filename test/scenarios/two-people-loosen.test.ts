@@ -134,6 +134,8 @@ describeOnBothStores('two people loosen', (host) => {
     expect(await approve('cleo', request)).toMatchObject(reports(1, 'is done, by ben: performed'));
     // Freezing never waits, also not for the API's or the console's people.
     expect(await run('freeze', 'again')).toMatchObject(prints(0, 'Frozen as f'));
+    expect(await run('unfreeze', freeze)).toMatchObject(prints(1, `There is no freeze ${freeze}.`));
+    expect(await run('approvals', 'list')).toMatchObject(prints(0, 'Nothing waits'));
   });
 
   it('does not lift a freeze that came later under the same id', async () => {
@@ -242,6 +244,8 @@ describeOnBothStores('two people loosen', (host) => {
       status: 200,
       body: { outcome: 'unchanged' },
     });
+    const other = { ...order, members: { ...order.members, amount: '1' } };
+    expect(await call('POST', '/orders', other)).toMatchObject({ status: 409 });
     expect(await call('DELETE', '/orders/shop/payment/11')).toMatchObject({ status: 200 });
     expect(await call('POST', '/orders', order)).toMatchObject({ status: 202 });
     expect(await call('POST', '/orders', { ...order, members: { amount: 100 } })).toMatchObject({
@@ -251,12 +255,13 @@ describeOnBothStores('two people loosen', (host) => {
     expect(await service.pay({ appOrderId: '12' })).toBe('SUCCESS');
     const release = { source: 'shop', kind: 'payment', id: '12', message: 'never debited' };
     expect(await call('POST', '/releases', release)).toMatchObject({ status: 202 });
+    expect(await call('POST', '/releases', { ...release, id: '13' })).toMatchObject({ status: 404 });
     expect(await call('PUT', '/prices', { prices: { BTC: { price: '1' } } })).toMatchObject({ status: 202 });
     expect((await service.store.subject('shop', 'payment:12'))?.released).toBeUndefined();
   });
 
   it('releases an approval and lifts a lock-out with two people', async () => {
-    const { service, approve, ask } = await start();
+    const { service, approve, ask, call } = await start();
     expect(await service.pay({ appOrderId: '12' })).toBe('SUCCESS');
     const release = await ask(
       'decisions',
@@ -274,6 +279,11 @@ describeOnBothStores('two people loosen', (host) => {
       for await (const { id } of service.store.lockouts('shop')) found.push(id);
       return found;
     };
+    const again = { source: 'shop', kind: 'payment', id: '12', message: 'never debited' };
+    expect(await call('POST', '/releases', again)).toMatchObject({
+      status: 200,
+      body: { outcome: 'before' },
+    });
     for (const id of ['a', 'b']) await service.pay({ appOrderId: id, orderAmount: '1001' });
     const [held = ''] = await lockedOut();
     const lift = await ask('lockout', 'lift', held, '--source', 'shop', '--message', 'known');
