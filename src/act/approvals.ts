@@ -62,11 +62,10 @@ export const approveCallback: Act<ApproveParts, typeof approveInput, Approved> =
       async ({ statement, signatures, by }) => {
         const signed = { statement, signatures: [...signatures, given] };
         const found = await signersOf(signed, parts.people, { role: 'approve', scope: parts.scope });
-        const [first] = found.refused;
-        if (first !== undefined) throw refused(first);
-        const last = found.signers.at(-1);
-        if (last?.person === by)
-          throw refused(`${by} has made the request, so another person must approve it`);
+        // Who was removed since must not stop the others.
+        const own = found.signers.find((each) => each.signature === given);
+        if (own === undefined) throw refused(found.refused.at(-1) ?? 'the signature does not count');
+        if (own.person === by) throw refused(`${by} has made the request, so another person must approve it`);
         ({ signers } = found);
         return { signatures: signed.signatures };
       },

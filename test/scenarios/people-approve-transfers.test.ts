@@ -124,6 +124,14 @@ describeOnBothStores('people approve transfers', (host) => {
     expect(await codeOf(service)).toBe('AWAITING_APPROVAL');
     await approve('cleo');
     expect(await ask()).toBe('SUCCESS');
+
+    // Nor does who has left stop the others.
+    await ask({ request_id: 'w-2' });
+    await approve('ada', 'w-2');
+    write('policies/people.yaml', PEOPLE.replace(/ {2}ada:\n.*\n.*\n/, '').replace('[ada, ben', '[ben'));
+    expect(await run`policy push --message ${'ada has left'}`).toMatchObject(prints(0, 'In force'));
+    expect(await approve('ben', 'w-2')).toMatchObject(prints(0, 'So far: ben'));
+    expect(await approve('cleo', 'w-2')).toMatchObject(prints(0, 'So far: ben, cleo'));
   });
 
   it('says what is missing without a deployment', async () => {
