@@ -142,8 +142,8 @@ export interface AskedOfPeople {
 }
 
 /**
- * Asks people about a callback, unless they are asked already. A request that was rejected stays rejected
- * until it expires. Resolves with whether it asked.
+ * Asks people about a callback, unless they are asked already, or have rejected it or used their approval.
+ * Resolves with whether it asked.
  */
 export async function askPeople(
   { store, clock, scope }: CallbackApprovalParts,

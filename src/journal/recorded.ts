@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Callback, type Kind, kindOfSubject } from '../callback/callback.ts';
 import { parseRecorded } from '../callback/kinds.ts';
 import type { PeoplesApproval, PluginAnswer } from '../policy/facts.ts';
-import { isKeptDecision, keptText, readKept } from '../store/kept-decision.ts';
+import { isKeptDecision, keptApproval, keptText, readKept } from '../store/kept-decision.ts';
 import type { JournalEntry } from '../store/store.ts';
 import { jsonOrText } from '../values/text.ts';
 
@@ -26,14 +26,6 @@ export function detailOf(entry: Pick<JournalEntry, 'detail'>): unknown {
 // ---- the callback ----
 
 const answer = z.object({ verdict: z.enum(['yes', 'no', 'failed']), because: z.string() });
-const approval = z.object({
-  id: z.string(),
-  version: z.number(),
-  approvers: z.array(z.string()),
-  createdAtMs: z.number(),
-  expiresAtMs: z.number(),
-  because: z.string(),
-});
 
 const callbackShape = z.object({
   scheme: z.string().optional(),
@@ -41,7 +33,7 @@ const callbackShape = z.object({
   plaintext: z.string().optional(),
   answers: z.record(z.string(), answer).optional(),
   group: z.string().optional(),
-  approval: approval.optional(),
+  approval: keptApproval.optional(),
 });
 
 /** The text of a recorded callback: the body, or its plaintext if it was in an envelope. */

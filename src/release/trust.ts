@@ -18,14 +18,11 @@ import {
 } from './signed.ts';
 
 /*
- * Whether enough people have signed a revision. With `signers` in the settings, nothing else is followed.
- * Whoever can write to the store can then withhold a revision, but can't make one.
+ * Whether enough people have signed a revision. With `signers` in the settings, nothing else is followed. A
+ * person who can write to the store can then withhold a revision, but can't make one.
  */
 
-/**
- * A serial may be at most this much above the highest one that was seen: a stolen key must not use up all of
- * them.
- */
+/** A serial may be this much above the highest one that was seen: a stolen key must not use up all of them. */
 const SERIALS_AHEAD_MAX = 1000;
 
 export interface SignerRules extends SigningScope {
@@ -52,9 +49,7 @@ export interface TrustParts {
   readonly rules: SignerRules;
   /** The last revision that was found trusted here; undefined if that is not remembered. */
   readonly followed?: Followed | undefined;
-  /**
-   * The time at which it is put in force. Absent if that was before: its statement may have expired since.
-   */
+  /** When it is put in force. Absent if that was before: its statement may have expired since. */
   readonly nowMs?: number | undefined;
 }
 
@@ -62,9 +57,8 @@ export interface TrustParts {
  * The revision in the store, if it may be followed. Throws REVISION_UNTRUSTED, which says why not, unless
  *
  * - enough people have signed it, of those that the settings name and those of the revision before it, which
- *   must be
- *   trusted in the same way, back to the one that was followed last or to one that people of the settings
- * signed,
+ *   must be trusted in the same way, back to the one that was followed last or to one that people of the
+ *   settings signed,
  * - its statement is for this deployment and has not expired, and its serial is above the last one.
  */
 export async function trustedRevision(parts: TrustParts, revision: string): Promise<Trusted> {

@@ -188,11 +188,13 @@ export const settingsSchema = section({
   )
     .optional()
     .describe(
-      'Name of this deployment. What people sign names it, so that a signature for staging is none for production.',
+      'Name of this deployment. What people sign names it, so that a signature for staging does not count for production.',
     ),
   signers: signers
     .optional()
-    .describe('Who must sign policies. Without it, whoever may push decides alone. See docs/signatures.md.'),
+    .describe(
+      'Who must sign policies. Without it, each person who may push decides alone. See docs/signatures.md.',
+    ),
   fourEyes,
   log: section({
     level: oneOf(['error', 'warn', 'info'])

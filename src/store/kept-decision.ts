@@ -119,7 +119,8 @@ const usedPrice = z
   .tuple([z.string(), amountText, z.number()])
   .transform(([asset, price, asOfMs]): [asset: string, price: Price] => [asset, { price, asOfMs }]);
 
-const approval = z.object({
+/** What people had said. */
+export const keptApproval = z.object({
   id: z.string(),
   version: z.number(),
   approvers: z.array(z.string()).readonly(),
@@ -135,7 +136,7 @@ const more = z.object({
   plaintext: z.string().optional(),
   group: z.string().optional(),
   traceId: z.string().optional(),
-  approval: approval.optional(),
+  approval: keptApproval.optional(),
 });
 const string = z.string();
 const keptList = z

@@ -119,14 +119,10 @@ export type DecisionCode =
  *    journalled in the same way. So is RELEASED, with the entry of the release as `of`, once the approval was
  *    released.
  * 4. All claims are checked, in order, so that each can be reported. A limit is always compared, also if the
- *    subject has reserved in its counter before: what others have reserved and what is asked for now must be
- * within
- *    it. The claims of alternatives are checked only until one alternative holds. The settlement approves if
- * the
- *    proposal approves, every deciding claim holds, and so does an alternative of each deciding choice.
- * Marks,
- *    orders, approval requests and speed-ups are described with their claims. Only an approval makes a mark,
- * or
+ *    subject has reserved in its counter before: what others have reserved and what is asked for now must be within
+ *    it. The claims of alternatives are checked only until one alternative holds. The settlement approves if the
+ *    proposal approves, every deciding claim holds, and so does an alternative of each deciding choice. Marks,
+ *    orders, approval requests and speed-ups are described with their claims. Only an approval makes a mark, or
  *    uses an order or an approval request.
  * 5. If the same question was decided before, that decision may be repeated. An approval is repeated if the
  *    settlement approves now. A refusal is repeated if its revision and the versions of its lists are
@@ -135,8 +131,7 @@ export type DecisionCode =
  *    journalled as `repeat`, and names the first decision. A repeated approval reserves like a new one.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
  *    The code of a refusal is AWAITING_APPROVAL if everything that refused lacks only people's approval: the
- *    proposal says so of itself, an approval claim lacks it unless its request was used, and a choice lacks
- * it if
+ *    proposal says so of itself, an approval claim lacks it unless its request was used, and a choice lacks it if
  *    one of its alternatives fails by nothing else. Such a refusal counts for no lock-out.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
@@ -269,10 +264,8 @@ export interface ApprovalRelease {
 /**
  * One atomic step, also while the store is frozen:
  *
- * - `unknown`: nothing was decided about the subject. `before`: it was released before. `changed`: the
- *   subject
- *   has another version, or one of the reservations no longer counts. `short`: these counters hold less than
- * the
+ * - `unknown`: nothing was decided about the subject. `before`: it was released before. `changed`: the subject
+ *   has another version, or one of the reservations no longer counts. `short`: these counters hold less than the
  *   amount in the bucket. Nothing is written for any of them.
  * - `released`: the amounts are taken out of their counters, the subject forgets all its reservations, and
  *   `settle` refuses it from now on. The journal gets an entry of type `release`.
@@ -523,10 +516,10 @@ export interface ApprovalRequestChange {
 }
 
 /**
- * Requests belong to a scope. Past the time that its latest change gave it, a request no longer exists, and
- * its id can be written again, from version 1. So a proposal must not be valid for longer than the request
- * that it claims is kept. A request that was used is kept as long as a subject, counted from that time, or
- * from the latest approval that claimed it if that is later.
+ * Requests belong to a scope. Past the time that its latest change gave it, a request no longer exists, and its
+ * id can be written again, from version 1. So a proposal must not be valid for longer than the request that it
+ * claims is kept. A request that was used is kept as long as a subject, counted from that time, or from the
+ * latest approval that claimed it if that is later.
  *
  * The check of an approval claim finds the first of these states that is true:
  * - `missing`: there is no request.
@@ -742,9 +735,7 @@ export const JOURNAL_TYPES = [
   'lockout',
   /** A person closed an exception of a reconciliation. The detail is JSON: see src/reconcile/close.ts. */
   'reconciliation',
-  /**
-   * A person approved or rejected a request about a callback. The detail is JSON: see src/act/approvals.ts.
-   */
+  /** A person approved or rejected a callback. The detail is JSON: see src/act/approvals.ts. */
   'approval',
   /**
    * Old entries were moved to the archive, or it was verified. The detail is JSON: see
@@ -768,9 +759,7 @@ export interface JournalEntry {
   readonly revision: string;
   readonly of: string;
   readonly claims: readonly ClaimResult[];
-  /**
-   * The text that was given, byte for byte; that of a kept decision with its proposal: see kept-decision.ts.
-   */
+  /** The text that was given, byte for byte; that of a kept decision with its proposal: see kept-decision.ts. */
   readonly detail: string;
 }
 

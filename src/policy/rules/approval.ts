@@ -75,7 +75,7 @@ function problemOf(
   { nowMs, untilMs }: { readonly nowMs: number; readonly untilMs: number },
 ): string | undefined {
   if (because !== '') return because;
-  // Whoever can write to the store could ask for an approval of next year.
+  // A person who can write to the store could ask for an approval of next year.
   if (createdAtMs > nowMs + CLOCKS_DIFFER_MS)
     return 'people were asked in the future, by a clock that is wrong';
   return nowMs < untilMs ? undefined : 'what was approved has expired';

@@ -218,8 +218,7 @@ function decide(
   const { question, claims, approves } = known;
   const refusals = request.approves ? claims.refusals : [request, ...claims.refusals];
   // A refusal that is retryable is decided again each time. Any other is repeated until a push, or a change
-  // of one of
-  // its lists.
+  // of one of its lists.
   const { retryable = false, failed, awaits } = combine('all', refusals);
   const code = approves
     ? 'APPROVED'
