@@ -124,7 +124,7 @@ async function releaseInForce(session: Session): Promise<Release> {
   const store = await session.store();
   const { revision } = await store.control();
   const rules = signerRules(session.settings());
-  if (rules !== undefined) await trustedRevision({ store, rules }, revision);
+  if (rules !== undefined) await trustedRevision({ store, rules, forPeople: true }, revision);
   return readRevision(store, revision);
 }
 

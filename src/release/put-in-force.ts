@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { type ApprovalRequest, createRequests } from '../approvals/requests.ts';
-import type { Signature } from '../approvals/signers.ts';
+import type { Signature, Signed } from '../approvals/signers.ts';
 import { CountersignError, usageError } from '../errors.ts';
 import type { Release } from '../policy/release.ts';
 import { refused } from '../signature/statement.ts';
 import type { ApprovalRequests, Control, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { jsonOrText } from '../values/text.ts';
-import { pushRelease } from './push.ts';
+import { pushRelease, shortRevision } from './push.ts';
 import {
+  type Followed,
   type RevisionStatement,
   peopleHash,
   revisionStatement,
@@ -16,7 +17,7 @@ import {
   signedRevision,
   readRevisionStatement,
 } from './signed.ts';
-import { type SignerRules, type Trusted, signersSoFar } from './trust.ts';
+import { type SignerRules, type Trusted, lastTrusted, signersSoFar, unlessForged } from './trust.ts';
 
 /*
  * How a revision gets in force where people must sign it: at once with enough signatures, and otherwise by a
@@ -27,7 +28,7 @@ import { type SignerRules, type Trusted, signersSoFar } from './trust.ts';
 const STATEMENT_KEEP_MS = 7 * 86_400_000;
 
 export interface PutInForceParts {
-  readonly store: Pick<Store, 'push' | 'document' | 'control'> & ApprovalRequests;
+  readonly store: Pick<Store, 'push' | 'document' | 'control' | 'history'> & ApprovalRequests;
   readonly clock: Clock;
   /** Absent if nobody has to sign. */
   readonly signers?: SignerRules | undefined;
@@ -52,23 +53,71 @@ export type InForceOrRequested =
   | { readonly control: Control; readonly trusted?: Trusted | undefined }
   | { readonly request: ApprovalRequest; readonly trusted: Trusted };
 
-/** The statement about a release that a person is to sign. It follows what is in force. */
+/**
+ * The statement about a release that a person is to sign. It follows the last revision that enough people have
+ * signed, or the one in force if there is none.
+ */
 export async function statementFor(
   { store, clock }: Pick<PutInForceParts, 'store' | 'clock'>,
-  { deployment, minSerial }: SignerRules,
+  rules: SignerRules,
   { release: { revision, document }, expected }: Pick<PutInForce, 'release' | 'expected'>,
 ): Promise<string> {
-  const signed = expected === '' ? undefined : await signedOf(store, expected);
-  const before = signed && readRevisionStatement(signed.statement);
+  const { deployment, minSerial } = rules;
+  const before =
+    (await lastTrusted(store, rules, expected)) ?? (await unlessForged(() => lastSigned(store, expected)));
   const statement: RevisionStatement = {
     deployment,
     serial: Math.max((before?.serial ?? 0) + 1, minSerial),
     revision,
-    previous: before && { serial: before.serial, revision: expected },
+    previous: before,
     people: peopleHash(document),
     expiresAtMs: clock() + STATEMENT_KEEP_MS,
   };
   return revisionStatement(statement);
+}
+
+async function lastSigned(store: Pick<Store, 'document'>, revision: string): Promise<Followed | undefined> {
+  const signed = revision === '' ? undefined : await signedOf(store, revision);
+  return signed && { serial: readRevisionStatement(signed.statement).serial, revision };
+}
+
+/** What a person who signs compares a revision with: the last one that enough people have signed. */
+export async function comparedWith(
+  store: Pick<Store, 'document' | 'history'>,
+  rules: SignerRules,
+  inForce: string,
+): Promise<{ readonly revision: string; readonly warning: string }> {
+  if (inForce === '') return { revision: '', warning: '' };
+  const trusted = await lastTrusted(store, rules, inForce);
+  const unsigned = `Not enough people have signed ${shortRevision(inForce)}, which was put in force`;
+  if (trusted === undefined) {
+    return {
+      revision: inForce,
+      warning: `${unsigned}: read the whole policies, and not the difference alone.`,
+    };
+  }
+  const { revision } = trusted;
+  const isInForce = revision === inForce;
+  return {
+    revision,
+    warning: isInForce
+      ? ''
+      : `${unsigned}. The difference is to the last one that they have, ${shortRevision(revision)}.`,
+  };
+}
+
+/** Who has signed a statement so far, judged as services do that follow what is in force. */
+export async function signersOfPush(
+  {
+    store,
+    clock,
+    signers: rules,
+  }: Pick<PutInForceParts, 'store' | 'clock'> & { readonly signers: SignerRules },
+  signed: Signed,
+  { document, expected }: { readonly document: string; readonly expected: string },
+): Promise<Trusted> {
+  const followed = await lastTrusted(store, rules, expected);
+  return signersSoFar({ store, rules, followed, nowMs: clock() }, signed, document);
 }
 
 /**
@@ -86,7 +135,8 @@ export async function putInForce(parts: PutInForceParts, given: PutInForce): Pro
   if (signed === undefined || signed.signatures.length === 0) {
     throw refused('the settings have signers, and nobody has signed this; give --key with your SSH key');
   }
-  const trusted = await signersSoFar({ store, rules, nowMs: clock() }, signed, push.release.document);
+  const { document } = push.release;
+  const trusted = await signersOfPush({ store, clock, signers: rules }, signed, { ...push, document });
   const [first] = trusted.refused;
   if (first !== undefined) throw refused(first);
   if (trusted.signers.length >= trusted.needed) {
@@ -159,9 +209,11 @@ export async function signRequest(
       statement,
       signatures: signature === undefined ? signatures : [...signatures, signature],
     };
-    trusted = await signersSoFar({ store, rules, nowMs: clock() }, signed, document);
-    const [first] = trusted.refused;
-    if (first !== undefined) throw refused(first);
+    trusted = await signersOfPush({ store, clock, signers: rules }, signed, { document, expected });
+    // Who may no longer sign doesn't stop the others.
+    if (signature !== undefined && !trusted.signers.some((each) => each.signature === signature)) {
+      throw refused(trusted.refused.at(-1) ?? 'the signature does not count');
+    }
     return signed;
   });
   if (trusted === undefined)

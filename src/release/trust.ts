@@ -1,4 +1,4 @@
-import { CountersignError, messageOf } from '../errors.ts';
+import { CountersignError, type ErrorCode, messageOf } from '../errors.ts';
 import { type Signed, type Signer, type SigningScope, bothPeople, signersOf } from '../approvals/signers.ts';
 import { diffReleases } from '../policy/diff.ts';
 import type { People } from '../policy/people.ts';
@@ -51,6 +51,12 @@ export interface TrustParts {
   readonly followed?: Followed | undefined;
   /** When it is put in force. Absent if that was before: its statement may have expired since. */
   readonly nowMs?: number | undefined;
+  /**
+   * True for people who look, and not for a service that is to follow it: fewer signatures then suffice for what
+   * only tightened, also if nobody remembers what was in force. A service must remember, because one person could
+   * name an earlier and looser revision as the one before.
+   */
+  readonly forPeople?: boolean;
 }
 
 /**
@@ -103,6 +109,59 @@ export async function signersSoFar(parts: TrustParts, signed: Signed, document: 
   return judge(parts, { signed, statement, document }, 0);
 }
 
+/** Pushes that are looked at for the last one that enough people have signed. */
+const PUSHES_MAX = 100;
+
+/**
+ * The last revision that enough people have signed, of the one in force and those before it: what services follow,
+ * also if somebody has put another one in force since. Undefined if there is none.
+ */
+export async function lastTrusted(
+  store: Pick<Store, 'document' | 'history'>,
+  rules: SignerRules,
+  inForce: string,
+): Promise<Followed | undefined> {
+  const parts = { store, rules, forPeople: true };
+  const current =
+    inForce === '' ? undefined : await unlessForged(() => followedBy(parts, signedOf(store, inForce)));
+  if (current !== undefined) return current;
+  for (const { serial } of await store.history(PUSHES_MAX)) {
+    if (serial === 0) continue;
+    const followed = await unlessForged(() => followedBy(parts, signedBySerial(store, serial)));
+    if (followed !== undefined) return followed;
+  }
+  return undefined;
+}
+
+/** The revision of a statement. Throws REVISION_UNTRUSTED if too few people have signed it. */
+async function followedBy(
+  parts: TrustParts,
+  reading: Promise<Signed | undefined>,
+): Promise<Followed | undefined> {
+  const signed = await reading;
+  if (signed === undefined) return undefined;
+  const { revision } = readRevisionStatement(signed.statement);
+  const document = await documentOf(parts.store, revision);
+  const { serial } = requireEnough(await signersSoFar(parts, signed, document));
+  return { serial, revision };
+}
+
+/** Undefined for what somebody may have written to the store to stop those who sign. */
+export async function unlessForged<Read>(read: () => Promise<Read>): Promise<Read | undefined> {
+  try {
+    return await read();
+  } catch (thrown) {
+    if (isForged(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+const FORGED: ReadonlySet<ErrorCode> = new Set(['REVISION_UNTRUSTED', 'SIGNATURE_REFUSED', 'STORE_CORRUPT']);
+
+/** Whether what was read can't be trusted: too few people have signed it, or somebody has changed it. */
+export const isForged = (thrown: unknown): thrown is CountersignError =>
+  thrown instanceof CountersignError && FORGED.has(thrown.code);
+
 /** Who signed the statement with a serial, for people: `42: ada, ben`; `unsigned` for 0. */
 export async function signersText(parts: TrustParts, serial: number): Promise<string> {
   const signed = serial === 0 ? undefined : await signedBySerial(parts.store, serial);
@@ -142,7 +201,8 @@ async function judge(
   const before = await trustedDocument(parts, { previous, next: serial }, depth);
   // A revision that can't be trusted says nothing: neither who may sign, nor what is looser.
   if (before === undefined) return ofSettings;
-  const needed = tighten < threshold && onlyTightens(before, document) ? tighten : threshold;
+  const mayTighten = tighten < threshold && (parts.followed !== undefined || parts.forPeople === true);
+  const needed = mayTighten && onlyTightens(before, document) ? tighten : threshold;
   return signersAmong(bothPeople(pinned, peopleOf(before)), needed);
 }
 

@@ -112,6 +112,13 @@ const checkSigners: Check = ({ signers, fourEyes = [], deployment }, report) => 
   }
   if (signers === undefined) return;
   const { threshold, tighten } = thresholdsOf(signers);
+  if (tighten < threshold && !isWritten(signers, 'state')) {
+    report(
+      ['signers', 'state'],
+      'is missing',
+      'name a file: fewer signatures suffice only for a service that remembers what was in force',
+    );
+  }
   if (tighten <= threshold) return;
   report(
     ['signers', 'tighten'],

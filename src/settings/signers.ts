@@ -15,8 +15,8 @@ export const signers = section({
   tighten: wholeNumber(1, 20)
     .optional()
     .describe(
-      'So many suffice for a revision that approves nothing that was refused before, and changes no people. ' +
-        'Without it, as many as `threshold`.',
+      'So many suffice for a revision that approves nothing that was refused before, and changes no people, for a ' +
+        'service that remembers in `state` what was in force. Without it, as many as `threshold`.',
     ),
   minSerial: wholeNumber(1, SERIAL_MAX)
     .optional()

@@ -14,6 +14,7 @@ import {
   type SignerRules,
   createRevisionTrust,
   trustedRevision,
+  unlessForged,
 } from '../release/trust.ts';
 import type { Settings } from '../settings/schema.ts';
 import { thresholdsOf } from '../settings/signers.ts';
@@ -70,16 +71,10 @@ export async function peopleNow(
   const ofRevision = async (): Promise<People> => (await storedRelease(store, revision))?.people ?? NO_PEOPLE;
   if (rules === undefined) return ofRevision();
   if (revision === '') return rules.pinned;
-  try {
-    await trustedRevision({ store, rules }, revision);
-  } catch (thrown) {
-    if (thrown instanceof CountersignError && UNTRUSTED.test(thrown.code)) return rules.pinned;
-    throw thrown;
-  }
+  const trusted = await unlessForged(() => trustedRevision({ store, rules, forPeople: true }, revision));
+  if (trusted === undefined) return rules.pinned;
   return bothPeople(rules.pinned, await ofRevision());
 }
-
-const UNTRUSTED = /^(?:REVISION_UNTRUSTED|SIGNATURE_REFUSED)$/;
 
 interface TrustOpening {
   readonly store: Pick<Store, 'document'>;

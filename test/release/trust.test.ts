@@ -307,8 +307,23 @@ describe('a revision that only tightens', () => {
     const store = await openStore();
     const first = await put(store, { release: policies(10), by: ['ada', 'ben'] });
     await put(store, { release, by: ['ada'], serial: 2, previous: first });
-    const reason = await reasonOf(trustedRevision({ store, rules }, release.revision));
+    const { revision } = release;
+    const reason = await reasonOf(trustedRevision({ store, rules, followed: first }, revision));
     expect(reason).toContain(isTrusted ? 'it was trusted' : 'only ada signed it');
+    // Who does not remember what was in force can't know.
+    expect(await reasonOf(trustedRevision({ store, rules }, revision))).toContain('only ada signed it');
+  });
+
+  it('is compared with what was in force, and not with an earlier and looser one that one person names', async () => {
+    const store = await openStore();
+    const first = await put(store, { release: policies(1000), by: ['ada', 'ben'] });
+    const second = await put(store, { release: policies(5), by: ['ada', 'ben'], serial: 2, previous: first });
+    const forked = policies(900);
+    await put(store, { release: forked, by: ['ada'], serial: 3, previous: first });
+    const refused = { store, rules };
+    expect(await reasonOf(trustedRevision(refused, forked.revision))).toContain('only ada signed it');
+    const remembering = { store, rules, followed: second };
+    expect(await reasonOf(trustedRevision(remembering, forked.revision))).toContain('made from serial 1');
   });
 
   it('needs all of them as the first one, and after one that is not trusted', async () => {

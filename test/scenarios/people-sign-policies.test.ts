@@ -51,8 +51,10 @@ describeOnBothStores('people sign what takes effect', (host) => {
   const pushSigned = async (
     { place }: { place: Place },
     [one, other]: readonly [string, string],
+    ...options: readonly string[]
   ): Promise<string> => {
-    const push = await place.run('policy', 'push', '--message', 'as agreed', '--json', ...signWith(one));
+    const given = [...options, ...signWith(one)];
+    const push = await place.run('policy', 'push', '--message', 'as agreed', '--json', ...given);
     expect({ code: push.code, err: push.err }).toEqual({ code: 1, err: '' });
     const { request, revision } = pushed.parse(push.json());
     expect(await place.run('policy', 'sign', request, ...signWith(other))).toMatchObject(
@@ -142,7 +144,21 @@ describeOnBothStores('people sign what takes effect', (host) => {
       }),
     );
     expect(await place.run`policy verify`).toMatchObject(reports(1, 'nobody has signed it'));
-    // Two people put things right.
+    // Two people put things right, with what was in force or with something new.
+    service.write('policies/payments.yaml', limited(900_000));
+    const over = ['--expect', release.revision.slice(0, 12)];
+    const asked = await place.run('policy', 'push', '--message', 'x', '--json', ...over, ...signWith('ada'));
+    const shown = await place.run`policy sign ${pushed.parse(asked.json()).request} --show`;
+    expect(shown).toMatchObject(
+      prints(0, `put in force. The difference is to the last one that they have, ${first.slice(0, 12)}.`),
+    );
+    expect(shown.out).toContain('May loosen payments');
+    service.write('policies/payments.yaml', limited(900));
+    const newer = await pushSigned(service, ['ada', 'cleo'], ...over);
+    await followed(service, newer.slice(0, 12));
+    const illegible = { serial: 9, documents: { [`${release.revision}:signed`]: 'x', 'serial:9': 'x' } };
+    const again = { release, expected: newer, by: 'mallory', message: 'again', signed: illegible };
+    await pushRelease(service.store, again);
     service.write('policies/payments.yaml', limited(1000));
     const back = await place.run(
       'policy',
@@ -157,6 +173,32 @@ describeOnBothStores('people sign what takes effect', (host) => {
     await eventually('it approves', async () =>
       (await service.pay({ appOrderId: '3' })) === 'SUCCESS' ? true : undefined,
     );
+  });
+
+  it('does not call a change harmless that it can not compare', async () => {
+    const service = await start();
+    const { place } = service;
+    const push = await place.run('policy', 'push', '--message', 'x', '--json', ...signWith('ada'));
+    const requests = createRequests(service.store, Date.now);
+    const { kind, statement, signatures, content, expiresAtMs } = await requests.find(
+      pushed.parse(push.json()).request,
+    );
+    const { id } = await requests.create({
+      kind,
+      statement,
+      signatures,
+      expiresAtMs,
+      by: 'mallory',
+      message: 'x',
+      content: JSON.stringify({
+        ...z.object({ document: z.string() }).parse(JSON.parse(content)),
+        expected: 'f'.repeat(64),
+      }),
+    });
+    const shown = await place.run`policy sign ${id} --show`;
+    expect(shown).toMatchObject(prints(0, 'It is not known what gets looser: read the policies'));
+    expect(shown.out).toContain('! Not enough people have signed ffffffffffff');
+    expect(shown.out).not.toContain('Nothing gets looser');
   });
 
   it('is not undone by a push from settings without signers', async () => {

@@ -69,6 +69,12 @@ fourEyes: [lists]
 deployment: acme
 fourEyes: [list]
 ! FILE:3:12: fourEyes[0] has an invalid value; write one of unfreeze, lists, prices, orders, releases, lockouts, clock
+deployment: acme
+signers: { file: u.yaml, tighten: 1 }
+! FILE:3:1: signers.state is missing; name a file: fewer signatures suffice only for a service that remembers what was in force, or set COUNTERSIGN_SIGNERS_STATE
+deployment: acme
+signers: { file: u.yaml, tighten: 3, state: s.json }
+! FILE:3:26: signers.tighten is 3, above threshold, 2; write at most 2
 polices: {}
 ! FILE:2:1: polices is not a setting; did you mean policies?
 xyzzy: {}

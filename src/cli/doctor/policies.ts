@@ -51,7 +51,7 @@ async function checkInForce(
 async function signersFinding(settings: Settings, store: Store, revision: string): Promise<readonly Found[]> {
   const rules = signerRules(settings);
   if (rules === undefined) return [];
-  const trusted = await attempt(() => trustedRevision({ store, rules }, revision));
+  const trusted = await attempt(() => trustedRevision({ store, rules, forPeople: true }, revision));
   if (!trusted.ok) return [trusted.fault];
   const { serial, signers, needed } = trusted.value;
   const names = signers.map(({ person }) => person).join(', ');

@@ -84,7 +84,7 @@ export const policyHistory: CommandRow = {
         isoTime(atMs),
         printable(by),
         printable(message),
-        ...(rules === undefined ? [] : [await signersText({ store, rules }, serial)]),
+        ...(rules === undefined ? [] : [await signersText({ store, rules, forPeople: true }, serial)]),
       ]),
     );
     session.print(

@@ -8,14 +8,20 @@ import { createRequests, stateOf } from '../../approvals/requests.ts';
 import type { Signature, Signer } from '../../approvals/signers.ts';
 import { CountersignError, usageError } from '../../errors.ts';
 import { compileRelease } from '../../policy/compile.ts';
-import { diffFrom, diffOrReason } from '../../release/diff-text.ts';
+import { type PushDiff, diffFrom, diffOrReason } from '../../release/diff-text.ts';
 import { invalidPolicies } from '../../release/files.ts';
 import { findRevision, shortRevision } from '../../release/push.ts';
-import { type PutInForce, requestedRevision, statementFor } from '../../release/put-in-force.ts';
+import {
+  type PutInForce,
+  comparedWith,
+  requestedRevision,
+  signersOfPush,
+  statementFor,
+} from '../../release/put-in-force.ts';
 import { readRevisionStatement, revisionStatement } from '../../release/signed.ts';
 import { filesInText } from '../../release/sources.ts';
 import { namespaceOf } from '../../signature/statement.ts';
-import { type SignerRules, signersSoFar, trustedRevision } from '../../release/trust.ts';
+import { type SignerRules, trustedRevision } from '../../release/trust.ts';
 import { runTests } from '../../simulation/run-tests.ts';
 import { readTests } from '../../simulation/test-files.ts';
 import { summaryText } from '../../simulation/test-text.ts';
@@ -113,12 +119,13 @@ export const policySign: CommandRow = {
         `the statement of request ${id} is about another revision; don't sign it`,
       );
     }
-    const diff = await diffFrom(store, { before: expected, release, sources: sourceNames(session) });
-    const loosens = typeof diff === 'string' ? [] : diff.loosens;
+    const { revision: before, warning } = await comparedWith(store, signers, expected);
+    const diff = await diffFrom(store, { before, release, sources: sourceNames(session) });
     const shown = [
       `Request ${id}, ${stateOf(request, clock())}: ${printable(request.by)} at ${isoTime(request.createdAtMs)}: ${printable(request.message)}`,
       `${shortRevision(expected)} → ${shortRevision(revision)}`,
-      loosens.length === 0 ? 'Nothing gets looser.' : `May loosen ${loosens.map(printable).join(', ')}.`,
+      ...(warning === '' ? [] : [`! ${warning}`]),
+      loosensText(diff),
       diffOrReason(diff),
       await testsOf(session, release, files),
     ].join('\n');
@@ -134,9 +141,14 @@ export const policySign: CommandRow = {
     }
     session.report(shown);
     const { statement } = request;
-    const soFar = await signersSoFar({ store, rules: signers, nowMs: clock() }, request, document);
-    const isEnough = soFar.signers.length >= soFar.needed;
-    const signature = isEnough ? undefined : await signatureOf(session, call, { statement, signers });
+    const isUseful = async (): Promise<boolean> => {
+      if ((await store.control()).revision !== expected) return false;
+      const soFar = await signersOfPush({ store, clock, signers }, request, { document, expected });
+      return soFar.signers.length < soFar.needed;
+    };
+    const signature = (await isUseful())
+      ? await signatureOf(session, call, { statement, signers })
+      : undefined;
     const given = { request: id, signature };
     const result = await perform(signPolicies, { ...parts, signers }, given, session);
     const services = 'control' in result && { services: await servicesThatApplied(session, result.control) };
@@ -144,6 +156,14 @@ export const policySign: CommandRow = {
     return 'control' in result ? 0 : 1;
   },
 };
+
+/** What a person who signs must know first. */
+function loosensText(diff: PushDiff | string): string {
+  if (typeof diff === 'string') return 'It is not known what gets looser: read the policies before you sign.';
+  return diff.loosens.length === 0
+    ? 'Nothing gets looser.'
+    : `May loosen ${diff.loosens.map(printable).join(', ')}.`;
+}
 
 /** Runs the tests that were pushed with the policies, here. */
 async function testsOf(
@@ -183,7 +203,8 @@ export const policyVerify: CommandRow = {
     const revision =
       wanted === undefined ? (await store.control()).revision : await findRevision(store, wanted);
     if (revision === '') throw new CountersignError('NOT_FOUND', 'no policies are in force; push some');
-    const { signers, needed, statement } = await trustedRevision({ store, rules }, revision);
+    const parts = { store, rules, forPeople: true };
+    const { signers, needed, statement } = await trustedRevision(parts, revision);
     const text = revisionStatement(statement);
     const directory = call.option('out');
     const lines = directory === undefined ? [] : await writeForSshKeygen(directory, rules, { text, signers });

@@ -4,14 +4,19 @@ import { callbackContent, callbackOfRequest } from '../../approvals/callbacks.ts
 import { type ApprovalRequest, createRequests, stateOf } from '../../approvals/requests.ts';
 import { type Signature, type SigningScope, bothPeople, signersOf } from '../../approvals/signers.ts';
 import type { Callback } from '../../callback/callback.ts';
-import { CountersignError, type ErrorCode, usageError } from '../../errors.ts';
+import { CountersignError, usageError } from '../../errors.ts';
 import { compileRelease } from '../../policy/compile.ts';
 import { NO_PEOPLE, type People } from '../../policy/people.ts';
 import type { Release } from '../../policy/release.ts';
 import { callTexts, movementTexts } from '../../policy/transaction-text.ts';
 import { shortRevision } from '../../release/push.ts';
-import { type PutInForceParts, requestedRevision } from '../../release/put-in-force.ts';
-import { signersSoFar } from '../../release/trust.ts';
+import {
+  type PutInForceParts,
+  comparedWith,
+  requestedRevision,
+  signersOfPush,
+} from '../../release/put-in-force.ts';
+import { isForged, signersSoFar } from '../../release/trust.ts';
 import { passkeyChallenge } from '../../signature/passkey-statement.ts';
 import { refused } from '../../signature/statement.ts';
 import { formatSpan } from '../../store/clock-state.ts';
@@ -37,7 +42,7 @@ import { aboutTable, termRows, transactionCard } from './decision.ts';
 import { diffShown, textOfDiff } from './policies.ts';
 
 export interface ApprovalsParts extends PutInForceParts {
-  readonly store: PutInForceParts['store'] & Pick<Store, 'entries' | 'history' | 'record'>;
+  readonly store: PutInForceParts['store'] & Pick<Store, 'entries' | 'record'>;
   readonly sources: readonly { readonly name: string }[];
   /** The policies in force, which say who people are. With signers, those that enough people have signed. */
   readonly policies: { readonly current: () => Release | undefined };
@@ -383,27 +388,28 @@ async function revisionPart(parts: ApprovalsParts, request: ApprovalRequest, per
     if (!compileRelease(document).ok)
       return refusing('The policies have faults, so no service could follow them');
     const isPending = stateOf(request, clock()) === 'pending';
-    const nowMs = isPending ? clock() : undefined;
-    const { signers, needed, revision } = await signersSoFar({ store, rules, nowMs }, request, document);
-    const before = expected === '' ? undefined : await store.document(expected);
-    if (before === undefined && expected !== '') return refusing('The store has not the revision before');
     const isLate = isPending && (await store.control()).revision !== expected;
+    const { signers, needed, revision } =
+      isPending && !isLate
+        ? await signersOfPush({ store, clock, signers: rules }, request, { document, expected })
+        : await signersSoFar({ store, rules, forPeople: true }, request, document);
+    const compared = await comparedWith(store, rules, expected);
+    const before = expected === '' ? undefined : await store.document(compared.revision);
+    if (before === undefined && expected !== '') return refusing('The store has not the revision before');
     const diff = await textOfDiff(checks, { before, after: document, by: authorOf(person) });
     return {
-      content: card(`${shortRevision(expected)} → ${shortRevision(revision)}`, diffShown(diff)),
+      content: html`${compared.warning !== '' && fault(compared.warning)}
+      ${card(`${shortRevision(expected)} → ${shortRevision(revision)}`, diffShown(diff))}`,
       signed: `${namesOf(signers)} (${needed} needed)`,
       because: isLate ? 'Another revision was put in force meanwhile. Push it again' : '',
       people: bothPeople(rules.pinned, peopleIn(parts)),
       act: { path: link`/approvals/sign`, verb: 'Sign', command: `policy sign ${request.id} --key FILE` },
     };
   } catch (thrown) {
-    if (thrown instanceof CountersignError && FORGED.has(thrown.code)) return refusing(thrown.message);
+    if (isForged(thrown)) return refusing(thrown.message);
     throw thrown;
   }
 }
-
-/** What a request that somebody has changed comes to. */
-const FORGED: ReadonlySet<ErrorCode> = new Set(['REVISION_UNTRUSTED', 'SIGNATURE_REFUSED', 'STORE_CORRUPT']);
 
 function signCard(
   { scope }: ApprovalsParts,
