@@ -34,7 +34,9 @@ export type ApprovalResult = Readonly<z.output<typeof approvalResult>>;
 const SENTENCES: Readonly<Record<ApprovalFound, string>> = {
   current: 'is as it was verified',
   missing: 'no longer exists; have the callback sent again, and people asked',
-  used: 'was used before, for another operation or by an approval that is no longer kept',
+  used:
+    'was used before, for another operation or by an approval that is no longer kept; send the operation under a ' +
+    'new id',
   changed: 'was changed while the callback was decided; a repeat is decided by what it says now',
 };
 

@@ -22,11 +22,14 @@ const ORIGIN = { because: 'ada and bob have to approve it', values: {}, address:
 describe('an approval claim', () => {
   it.each([
     ['current', 'the approval request transfer:REQ-1 is as it was verified'],
-    ['missing', 'the approval request transfer:REQ-1 no longer exists; request approval again'],
+    [
+      'missing',
+      'the approval request transfer:REQ-1 no longer exists; have the callback sent again, and people asked',
+    ],
     [
       'used',
       'the approval request transfer:REQ-1 was used before, for another operation or by an approval that is no ' +
-        'longer kept; request approval again',
+        'longer kept; send the operation under a new id',
     ],
     [
       'changed',
