@@ -51,8 +51,8 @@ interface FourEyesOf<P, I, R> {
 export type Judged<I, R> =
   /** It can approve nothing that was refused before, so one person may do it. */
   | { readonly is: 'tighter' }
-  /** There is nothing to do: the result without a change. */
-  | { readonly is: 'done'; readonly result: R }
+  /** There is nothing to do: the result without a change that loosens. */
+  | { readonly is: 'done'; readonly result: () => R | Promise<R> }
   | {
       readonly is: 'looser';
       /** In place of the input, if that depends on when it is read. */
@@ -100,7 +100,7 @@ export async function perform<P, I extends z.ZodObject, R>(
   await requireSeen(act, parts, read.data, seen);
   if (act.fourEyes !== undefined && author.fourEyes?.acts.includes(act.fourEyes.name) === true) {
     const judged = await act.fourEyes.judge(parts, read.data);
-    if (judged.is === 'done') return judged.result;
+    if (judged.is === 'done') return judged.result();
     if (judged.is === 'looser') {
       const { input = read.data, about = [] } = judged;
       throw awaits(await author.fourEyes.ask({ act: act.name, input, seen, about, by }));

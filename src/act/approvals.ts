@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ApprovalRequest, createRequests } from '../approvals/requests.ts';
-import { type Signer, type SigningScope, signature, signersOf } from '../approvals/signers.ts';
+import { type Signer, type SigningScope, isAuthor, signature, signersOf } from '../approvals/signers.ts';
 import type { People } from '../policy/people.ts';
 import { refused } from '../signature/statement.ts';
 import type { ApprovalRequests, Store } from '../store/store.ts';
@@ -65,7 +65,8 @@ export const approveCallback: Act<ApproveParts, typeof approveInput, Approved> =
         // Who was removed since must not stop the others.
         const own = found.signers.find((each) => each.signature === given);
         if (own === undefined) throw refused(found.refused.at(-1) ?? 'the signature does not count');
-        if (own.person === by) throw refused(`${by} has made the request, so another person must approve it`);
+        if (isAuthor({ by }, own.person))
+          throw refused(`${by} has made the request, so another person must approve it`);
         ({ signers } = found);
         return { signatures: signed.signatures };
       },

@@ -29,7 +29,7 @@ export const acceptClock: Act<
     name: 'clock',
     async judge({ store }) {
       const before = await store.clock();
-      if (before.state !== 'jumped') return { is: 'done', result: { before, after: undefined } };
+      if (before.state !== 'jumped') return { is: 'done', result: () => ({ before, after: undefined }) };
       return { is: 'looser' };
     },
   },

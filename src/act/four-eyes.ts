@@ -33,6 +33,7 @@ interface Parts {
   readonly store: Store;
   readonly sources: readonly OrderSource[];
   readonly clock: Clock;
+  readonly deployment?: string | undefined;
   readonly release: Release | undefined;
 }
 

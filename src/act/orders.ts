@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { askAboutOrder, endOrderRequest } from '../approvals/callbacks.ts';
+import type { ApprovalRequest } from '../approvals/requests.ts';
 import { KINDS, subjectOf } from '../callback/callback.ts';
 import { usageError } from '../errors.ts';
 import {
@@ -8,7 +10,9 @@ import {
   orderJson,
   orderSource,
 } from '../orders/orders.ts';
-import type { Order, Store } from '../store/store.ts';
+import { approvalRulesOfOrder } from '../policy/evaluate.ts';
+import { releaseInForce } from '../release/stored.ts';
+import type { ApprovalRequests, Order, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { isoTime, printable } from '../values/text.ts';
 import type { Act } from './act.ts';
@@ -27,6 +31,7 @@ const expectInput = z.strictObject({
   ...named,
   members: z.record(z.string(), z.unknown()).describe('The members that the callback must have.'),
   expires: z.string().default(EXPIRES).describe('A duration from now, at most 92d, or an instant.'),
+  ask: z.boolean().default(false).describe('Whether to ask people now to approve the callback of the order.'),
 });
 
 export interface OrderParts<V extends keyof Store> {
@@ -34,41 +39,105 @@ export interface OrderParts<V extends keyof Store> {
   readonly sources: readonly OrderSource[];
 }
 
+interface ExpectParts extends OrderParts<
+  'expectOrder' | 'order' | 'control' | 'document' | keyof ApprovalRequests
+> {
+  readonly clock: Clock;
+  /** Of the settings: without it nobody can approve. */
+  readonly deployment?: string | undefined;
+}
+
+interface Expected {
+  readonly outcome: 'expected' | 'unchanged';
+  readonly order: Order;
+  /** The request that people approve the order by. Absent unless they are to be asked. */
+  readonly asked?: ApprovalRequest;
+}
+
+type Ask = ((order: Order) => Promise<ApprovalRequest>) | undefined;
+
+/** Asks people about an order. Throws USAGE if nobody could approve it, before it is announced. */
+async function askingFor(
+  { store, clock, deployment }: ExpectParts,
+  { ask, source, kind, id, members }: z.output<typeof expectInput>,
+): Promise<Ask> {
+  if (!ask) return undefined;
+  if (deployment === undefined)
+    throw usageError('nobody can be asked: the settings have no `deployment`, which people sign; set it');
+  const { symbol } = members;
+  const about = { source, kind, symbol: typeof symbol === 'string' ? symbol : '' };
+  const needs = approvalRulesOfOrder(await releaseInForce(store), about);
+  if (needs.length === 0) {
+    const of = `${about.symbol} in ${kind} callbacks of ${source}`;
+    throw usageError(
+      `nobody is to be asked: no policy in force has the rule approval for ${of}; leave ask out`,
+    );
+  }
+  return ({ members: announced, expiresAtMs, by }) =>
+    askAboutOrder(
+      { store, clock },
+      { source, kind, id, members: announced, expiresAtMs, by },
+      { deployment, needs },
+    );
+}
+
+async function expected(ask: Ask, result: Expected): Promise<Expected> {
+  return ask === undefined ? result : { ...result, asked: await ask(result.order) };
+}
+
 export const expectOrder = {
   name: 'orders expect',
   summary: 'Announce an order. The rule `expected-order` only passes a callback that agrees with it.',
   role: 'operate',
   input: expectInput,
-  perform: ({ store, sources, clock }, order, by) => announceOrder(store, sources, { ...order, by }, clock()),
+  async perform(parts, order, by) {
+    const ask = await askingFor(parts, order);
+    const { store, sources, clock } = parts;
+    return expected(ask, await announceOrder(store, sources, { ...order, by }, clock()));
+  },
   fourEyes: {
     name: 'orders',
-    async judge({ store, sources, clock }, order) {
+    async judge(parts, order) {
+      const ask = await askingFor(parts, order);
+      const { store, sources, clock } = parts;
       const announced = await announcedBefore(store, sources, order, clock());
       if (announced === undefined) return { is: 'looser' };
-      return { is: 'done', result: { outcome: 'unchanged', order: announced } };
+      return { is: 'done', result: () => expected(ask, { outcome: 'unchanged', order: announced }) };
     },
   },
-  text: ({ outcome, order }) =>
-    `${orderText(order)}.${outcome === 'unchanged' ? ' It was already announced.' : ''}`,
-  notice: ({ outcome }) => (outcome === 'expected' ? 'The order is announced.' : 'It was already announced.'),
-  json: ({ outcome, order }) => ({ outcome, order: orderJson(order) }),
+  text: ({ outcome, order, asked }) =>
+    `${orderText(order)}.${outcome === 'unchanged' ? ' It was already announced.' : ''}${askedText(asked, order)}`,
+  notice: ({ outcome, order, asked }) =>
+    `${outcome === 'expected' ? 'The order is announced.' : 'It was already announced.'}${askedText(asked, order)}`,
+  json: ({ outcome, order, asked }) => ({
+    outcome,
+    order: orderJson(order),
+    ...(asked && { request: { id: asked.id, state: asked.state, expires: isoTime(asked.expiresAtMs) } }),
+  }),
   followed: () => ({}),
-} satisfies Act<
-  OrderParts<'expectOrder' | 'order'> & { readonly clock: Clock },
-  typeof expectInput,
-  Awaited<ReturnType<typeof announceOrder>>
->;
+} satisfies Act<ExpectParts, typeof expectInput, Expected>;
+
+function askedText(asked: ApprovalRequest | undefined, { source }: Order): string {
+  if (asked === undefined) return '';
+  const { id, state, expiresAtMs } = asked;
+  return state === 'pending'
+    ? ` People approve it until ${isoTime(expiresAtMs)}, with \`countersign approvals approve ${id} --source ${source} --key FILE\`.`
+    : ` Nobody is asked: the request ${id} is ${state}.`;
+}
 
 const cancelInput = z.strictObject(named);
 
 export const cancelOrder = {
   name: 'orders cancel',
-  summary: 'Cancel an announced order. A used order stays used.',
+  summary: 'Cancel an announced order, and what people approved about it. A used order stays used.',
   role: 'operate',
   input: cancelInput,
-  perform({ store, sources }, { source, ...order }, by) {
+  async perform({ store, sources, clock }, { source, ...order }, by) {
     const { name } = orderSource(sources, source, order.kind);
-    return store.cancelOrder({ source: name, subject: subjectOf(order), by });
+    const cancelled = await store.cancelOrder({ source: name, subject: subjectOf(order), by });
+    // If this is not reached, the approval still counts for nothing: the store compares the order.
+    await endOrderRequest({ store, clock }, { source: name, id: subjectOf(order), by });
+    return cancelled;
   },
   text: ({ outcome, order }) =>
     outcome === 'cancelled' ? orderText(order) : `Nothing to cancel: ${orderText(order)}`,
@@ -77,7 +146,11 @@ export const cancelOrder = {
   json: ({ outcome, order }) => ({ outcome, order: orderJson(order) }),
   isDone: ({ outcome }) => outcome === 'cancelled',
   followed: () => ({}),
-} satisfies Act<OrderParts<'cancelOrder'>, typeof cancelInput, Awaited<ReturnType<Store['cancelOrder']>>>;
+} satisfies Act<
+  OrderParts<'cancelOrder' | keyof ApprovalRequests> & { readonly clock: Clock },
+  typeof cancelInput,
+  Awaited<ReturnType<Store['cancelOrder']>>
+>;
 
 /** The member `outputs` as people write it: `ADDRESS=AMOUNT`, several with commas between. Throws USAGE. */
 export function readOutputs(written: string): readonly { readonly to: string; readonly amount: string }[] {

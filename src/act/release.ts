@@ -47,7 +47,7 @@ export const releaseApproval = {
       const first = await firstRelease(store, sources, request);
       if (first === undefined) return { is: 'looser' };
       const { source, kind, id } = request;
-      return { is: 'done', result: { source, kind, id, ...first } };
+      return { is: 'done', result: () => ({ source, kind, id, ...first }) };
     },
   },
   text: releaseText,

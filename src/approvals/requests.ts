@@ -67,10 +67,10 @@ export interface Requests {
   /** The same. Throws NOT_FOUND. */
   find(id: string): Promise<ApprovalRequest>;
   /**
-   * Makes a request of this id in place of one that has expired, or of none. Resolves with whether it did:
-   * another one that waits for people, was rejected or was used stays.
+   * Makes a request of this id in place of one that has expired or was superseded, or of none. Resolves with
+   * whether it did: one that waits for people, was rejected or was used stays.
    */
-  replaceExpired(id: string, request: NewRequest & Pick<ApprovalRequest, 'createdAtMs'>): Promise<boolean>;
+  replaceEnded(id: string, request: NewRequest & Pick<ApprovalRequest, 'createdAtMs'>): Promise<boolean>;
   /** Those that wait for people, oldest first. */
   pending(): Promise<readonly ApprovalRequest[]>;
   /**
@@ -117,9 +117,10 @@ export function createRequests(store: ApprovalRequests, clock: Clock, scope = SH
       throw busy();
     },
     find: async (id) => (await existing(id)).request,
-    async replaceExpired(id, request) {
+    async replaceEnded(id, request) {
       const found = await read(id);
-      if (found !== undefined && stateOf(found.request, clock()) !== 'expired') return false;
+      const state = found && stateOf(found.request, clock());
+      if (state !== undefined && state !== 'expired' && state !== 'superseded') return false;
       return write({ ...request, ...BEGUN, id }, found?.version ?? 0);
     },
     async pending() {

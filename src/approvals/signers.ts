@@ -42,6 +42,13 @@ export interface Signer {
   readonly signature: Signature;
 }
 
+/**
+ * Whether a person has made a request, as far as its author says: at the command line, people name themselves.
+ * What two people announced has the author `ada, approved by ben`.
+ */
+export const isAuthor = ({ by }: { readonly by: string }, person: string): boolean =>
+  [person, `console:${person}`].includes(by.split(', approved by ')[0] ?? by);
+
 /** For which signatures are accepted. */
 export interface SigningScope {
   readonly deployment: string;

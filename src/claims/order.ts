@@ -29,6 +29,25 @@ export const orderResult = z.strictObject({
 });
 export type OrderResult = Readonly<z.output<typeof orderResult>>;
 
+/** The members of an announced order with which a callback does not agree, sorted. */
+export const differingMembers = (
+  announced: OrderClaim['members'],
+  { members, also = {} }: Pick<OrderClaim, 'members' | 'also'>,
+): readonly string[] =>
+  Object.entries(announced)
+    .filter(([name, text]) => !agrees(members, name, text) && !agrees(also, name, text))
+    .map(([name]) => name)
+    .toSorted();
+
+function agrees(
+  members: Readonly<Record<string, string | readonly string[]>>,
+  name: string,
+  text: string,
+): boolean {
+  const own = Object.hasOwn(members, name) ? members[name] : undefined;
+  return typeof own === 'string' ? own === text : own?.includes(text) === true;
+}
+
 const SENTENCES: Readonly<Record<OrderFound, string>> = {
   agrees: 'the announced order agrees',
   missing: 'no such order was announced; announce it with `countersign orders expect`',

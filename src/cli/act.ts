@@ -8,7 +8,9 @@ import type { Session } from './session.ts';
 /** What the rows of acts need, of a command's session. */
 export async function actParts(session: Session) {
   const { clock } = session;
-  return { store: await session.store(), sources: orderSources(session.settings()), clock };
+  const settings = session.settings();
+  const { deployment } = settings;
+  return { store: await session.store(), sources: orderSources(settings), clock, deployment };
 }
 
 type CommandParts = Awaited<ReturnType<typeof actParts>>;

@@ -1,6 +1,7 @@
 import { approveCallback, rejectRequest } from '../act/approvals.ts';
 import { perform } from '../act/act.ts';
-import { callbackContent, callbackOfRequest } from '../approvals/callbacks.ts';
+import { askedIn, callbackContent } from '../approvals/callbacks.ts';
+import { announcedTransaction } from '../approvals/orders.ts';
 import { type ApprovalRequest, createRequests, stateOf } from '../approvals/requests.ts';
 import { signersOf } from '../approvals/signers.ts';
 import { usageError } from '../errors.ts';
@@ -152,9 +153,10 @@ export const approvalsApprove: CommandRow = {
       return approveWaitingAct(session, call, { request, shown, scope });
     }
     const release = await releaseInForce(session);
-    const callback = callbackOfRequest(request, { source, deployment: scope.deployment });
+    const asked = askedIn(request, { source, deployment: scope.deployment });
     const { signers } = await signersOf(request, release.people, { role: 'approve', scope });
-    const movements = movementTexts(release, callback).flatMap(movementLines);
+    const callback = 'order' in asked ? announcedTransaction(asked.order) : asked.callback;
+    const movements = callback === undefined ? [] : movementTexts(release, callback).flatMap(movementLines);
     session.report(
       [
         requestText(found, session.clock()),

@@ -25,7 +25,7 @@ const MEMBERS: Readonly<Record<string, string>> = {
 export const ordersExpect = actCommand(expectOrder, {
   example:
     'orders expect payment 11321 --user 12345 --symbol USDT1742 --amount 100 --scheme rsa --expires 2h\n' +
-    'orders expect transfer r-1 --to-address 0x52908400098527886E0F7030069857D2E4169EE7 --symbol ETH --amount 1.5',
+    'orders expect transfer r-1 --to-address 0x52908400098527886E0F7030069857D2E4169EE7 --symbol ETH --amount 1.5 --ask',
   define: (command) =>
     orderArguments(command)
       .option('--symbol <symbol>', 'the asset; main_chain_symbol for web3')
@@ -42,10 +42,12 @@ export const ordersExpect = actCommand(expectOrder, {
       .option('--outputs <list>', 'ADDRESS=AMOUNT,ADDRESS=AMOUNT for a withdrawal to several addresses')
       .option('--data <hex>', 'input_data of a web3 transaction')
       .option('--contract <address>', 'interactive_contract')
-      .option('--expires <when>', 'a duration from now, or a time', EXPIRES),
+      .option('--expires <when>', 'a duration from now, or a time', EXPIRES)
+      .option('--ask', 'ask people now to approve its callback'),
   input(session, call) {
     const { source, ...order } = namedOrder(session, call);
-    return { ...order, source: source.name, members: membersOf(call), expires: call.option('expires') };
+    const ask = call.flag('ask');
+    return { ...order, source: source.name, members: membersOf(call), expires: call.option('expires'), ask };
   },
 });
 

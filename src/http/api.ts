@@ -16,7 +16,7 @@ import { pricesJson } from '../orders/prices.ts';
 import { subjectOf } from '../callback/callback.ts';
 import { CountersignError, type ErrorCode, type Failure, messageOf, usageError } from '../errors.ts';
 import type { Simulate } from '../simulation/simulator.ts';
-import type { Store } from '../store/store.ts';
+import type { ApprovalRequests, Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { formatSchemaError } from '../values/schema-error.ts';
 import { type Bounds, decodeMembers } from '../values/members.ts';
@@ -28,9 +28,19 @@ export interface ApiParts {
   readonly store: PricesParts['store'] &
     Pick<
       Store,
-      'expectOrder' | 'order' | 'cancelOrder' | 'subject' | 'releaseApproval' | 'entries' | 'entry'
+      | 'expectOrder'
+      | 'order'
+      | 'cancelOrder'
+      | 'subject'
+      | 'releaseApproval'
+      | 'entries'
+      | 'entry'
+      | 'control'
+      | 'document'
+      | keyof ApprovalRequests
     >;
   readonly sources: readonly OrderSource[];
+  readonly deployment?: string | undefined;
   /** Undefined if the settings name no token: the API is off. */
   readonly token: (() => readonly AcceptedSecret[]) | undefined;
   /** Called for each call with a right token, with which one it is: `token`, or `token line 2`. */
@@ -66,7 +76,7 @@ const API = 'api';
 
 /** The API of a merchant's back end on the ops port: orders, releases and prices, as JSON. */
 export function createApi(
-  { store, sources, token, tokenUsed, releases, simulate, fourEyes, clock, onDenied }: ApiParts,
+  { store, sources, deployment, token, tokenUsed, releases, simulate, fourEyes, clock, onDenied }: ApiParts,
   onFailed: OnFailed,
 ): Router {
   const api = Router();
@@ -74,7 +84,7 @@ export function createApi(
   api.post(expressPath(apiRoutes.simulate.path), simulate);
   api.use(jsonBody());
   const serve = servingOn(api);
-  const parts = { store, sources, clock };
+  const parts = { store, sources, clock, deployment };
   const author: Author = { by: API, fourEyes };
   serve(apiRoutes.announceOrder, async ({ body }, reply) => {
     const result = await perform(expectOrder, parts, body, author);

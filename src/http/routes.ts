@@ -215,7 +215,14 @@ const waiting = z
   );
 
 const announced = z
-  .strictObject({ outcome: z.enum(['expected', 'unchanged']), order })
+  .strictObject({
+    outcome: z.enum(['expected', 'unchanged']),
+    order,
+    request: z
+      .strictObject({ id: z.string(), state: z.string(), expires: instant })
+      .optional()
+      .describe('With `ask`: the request by which people approve it.'),
+  })
   .meta({ id: 'AnnouncedOrder' });
 const cancelled = z
   .strictObject({ outcome: z.enum(['cancelled', 'ended']), order })

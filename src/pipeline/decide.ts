@@ -11,7 +11,6 @@ import {
   factsAt,
 } from '../policy/facts.ts';
 import { explainBriefly, standingRefusal } from '../policy/explain.ts';
-import type { People } from '../policy/people.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { Authenticated } from '../signature/scheme.ts';
@@ -39,7 +38,11 @@ export type AskPlugin = (
 /** What people say about callbacks, and how they are asked. */
 export interface AskPeople {
   /** What they have said, with their signatures verified. Undefined if nobody was asked. */
-  said(callback: Callback, people: People): Promise<PeoplesApproval | undefined>;
+  said(
+    callback: Callback,
+    scheme: string | undefined,
+    release: Release,
+  ): Promise<PeoplesApproval | undefined>;
   /** Asks them about a callback that only they can approve, unless they were asked before. Never rejects. */
   ask(asked: {
     readonly callback: Callback;
@@ -160,7 +163,7 @@ export async function settleProposals<S extends { readonly outcome: 'decided' | 
     const approval =
       release === undefined || needs.length === 0
         ? undefined
-        : await trace.measureAsync('ask', async () => parts.people?.said(callback, release.people));
+        : await trace.measureAsync('ask', async () => parts.people?.said(callback, scheme, release));
     // The time of the evaluation is that of the decision: the clock after the plugins have answered, and in
     // later attempts the time that the store has stated.
     const prices = parts.policies.prices();

@@ -1,4 +1,4 @@
-import type { Callback, Movements } from '../callback/callback.ts';
+import type { Callback, Kind, Movements } from '../callback/callback.ts';
 import { BOUNDS, type Claim, type ClaimRequest } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
@@ -473,13 +473,27 @@ export interface ApprovalRule extends NonNullable<CompiledRule['approval']> {
 export function approvalRulesOf(release: Release | undefined, received: Callback): readonly ApprovalRule[] {
   if (release?.asksPeople !== true) return NONE;
   const read = readByChain(received, release.assets);
-  return release.policiesFor(read).flatMap((policy) => {
-    const callback = withMovements(read, policy.movements);
-    return rulesIn(policy, callback).flatMap(({ name: rule, mode, approval }) =>
-      approval === undefined || mode === 'observe' ? [] : [{ ...approval, policy: policy.name, rule }],
-    );
-  });
+  return release
+    .policiesFor(read)
+    .flatMap((policy) => approvalRulesIn(policy, rulesIn(policy, withMovements(read, policy.movements))));
 }
+
+/** The same for an announced order, whose callback is not known yet: more rules may seem to apply. */
+export function approvalRulesOfOrder(
+  release: Release | undefined,
+  { source, kind, symbol }: { readonly source: string; readonly kind: Kind; readonly symbol: string },
+): readonly ApprovalRule[] {
+  const about = { source, kind, values: new Map([['symbol', [symbol]]]) };
+  return (release?.policiesFor(about) ?? NONE).flatMap((policy) => approvalRulesIn(policy, policy.rules));
+}
+
+const approvalRulesIn = (
+  { name: policy }: CompiledPolicy,
+  rules: readonly CompiledRule[],
+): readonly ApprovalRule[] =>
+  rules.flatMap(({ name: rule, mode, approval }) =>
+    approval === undefined || mode === 'observe' ? [] : [{ ...approval, policy, rule }],
+  );
 
 /** What a transaction moves, as a policy with `movements` reads it. */
 export interface PolicyMovements {

@@ -33,6 +33,8 @@ export interface PeoplesApproval {
   readonly createdAtMs: number;
   /** The approvals count before this instant, and before the rule's own time is over. */
   readonly expiresAtMs: number;
+  /** True if people have approved an announced order: it must still be announced. */
+  readonly order?: true | undefined;
   /** Why none of them counts, such as a rejection: a sentence without its full stop. Empty if they count. */
   readonly because: string;
 }

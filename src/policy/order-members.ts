@@ -74,6 +74,13 @@ export function otherOrderTexts({ reading, values }: Callback): OrderClaim['also
   return Object.keys(others).length === 0 ? undefined : others;
 }
 
+/** The claim that an announced order agrees with a callback. */
+export const announcedOrder = (callback: Callback, scheme: string | undefined) => ({
+  type: 'order' as const,
+  members: orderMembersOf(callback, scheme),
+  also: otherOrderTexts(callback),
+});
+
 export type OrderRead =
   | { readonly ok: true; readonly members: OrderMembers }
   | { readonly ok: false; readonly faults: readonly OrderFault[] };

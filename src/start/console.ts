@@ -155,6 +155,7 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
       simulate,
       policies: follower,
       sources: orderSources(settings),
+      deployment: settings.deployment,
       checks,
       scope: signingScope(settings),
       signers,

@@ -2,6 +2,7 @@ import { type FourEyes, createFourEyes } from '../approvals/acts.ts';
 import { approvalOf, askPeople } from '../approvals/callbacks.ts';
 import type { Signature, SigningScope } from '../approvals/signers.ts';
 import { messageOf } from '../errors.ts';
+import { readByChain } from '../policy/chain-reading.ts';
 import type { Log } from '../observe/log.ts';
 import type { AskPeople } from '../pipeline/decide.ts';
 import { originOf } from '../settings/console.ts';
@@ -35,7 +36,8 @@ export function peopleOf(
 ): AskPeople {
   const parts = { store, clock, scope: signingScope(settings) };
   return {
-    said: (callback, people) => approvalOf(parts, callback, people),
+    said: (callback, scheme, { assets, people }) =>
+      approvalOf(parts, { callback: readByChain(callback, assets), scheme }, people),
     async ask(asked) {
       if (log === undefined) return;
       const { source, id } = asked.callback;

@@ -179,6 +179,7 @@ async function openOps(
   const api = {
     store,
     sources: orderSources(settings),
+    deployment: settings.deployment,
     token: token && (() => acceptedSecrets(token, secrets.read)),
     tokenUsed: (used: string) => metrics.keyUsed('ops.token', used, clock()),
     releases,

@@ -126,6 +126,7 @@ export const keptApproval = z.object({
   approvers: z.array(z.string()).readonly(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
+  order: z.literal(true).optional(),
   because: z.string(),
 });
 

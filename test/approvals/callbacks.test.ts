@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { approvalOf, askPeople, callbackOfRequest } from '../../src/approvals/callbacks.ts';
+import { approvalOf, askPeople, askedIn } from '../../src/approvals/callbacks.ts';
 import { type ApprovalRequest, createRequests } from '../../src/approvals/requests.ts';
 import { readPeople } from '../../src/policy/compile.ts';
 import { NO_PEOPLE, type People } from '../../src/policy/people.ts';
@@ -52,7 +52,7 @@ async function asked() {
     sign: (...names: readonly string[]) =>
       forge({ signatures: names.map((name) => signedBy(name, statement)) }),
     at: (ms: number) => (nowMs = ms),
-    said: (by = people('ada', 'ben')) => approvalOf(parts, callback, by),
+    said: (by = people('ada', 'ben')) => approvalOf(parts, { callback, scheme: undefined }, by),
   };
 }
 
@@ -82,7 +82,9 @@ describe('what people have said about a callback', () => {
     const { sign, parts } = await asked();
     await sign('ada', 'ben');
     const other = transfer(members);
-    expect(await approvalOf(parts, other, people('ada', 'ben'))).toMatchObject({
+    expect(
+      await approvalOf(parts, { callback: other, scheme: undefined }, people('ada', 'ben')),
+    ).toMatchObject({
       approvers: [],
       because: 'the request is about other terms',
     });
@@ -92,11 +94,19 @@ describe('what people have said about a callback', () => {
     const { sign, parts, callback } = await asked();
     await sign('ada', 'ben');
     const by = people('ada', 'ben');
-    expect(await approvalOf(parts, transfer({ request_id: 'r-2' }), by)).toBeUndefined();
-    expect(await approvalOf(parts, transfer({}, 'shop'), by)).toBeUndefined();
+    expect(
+      await approvalOf(parts, { callback: transfer({ request_id: 'r-2' }), scheme: undefined }, by),
+    ).toBeUndefined();
+    expect(
+      await approvalOf(parts, { callback: transfer({}, 'shop'), scheme: undefined }, by),
+    ).toBeUndefined();
     const scope = { deployment: 'acme-prod' };
-    expect(await approvalOf({ ...parts, scope }, callback, by)).toMatchObject({ approvers: [] });
-    expect(await approvalOf({ ...parts, scope: undefined }, callback, by)).toMatchObject({
+    expect(await approvalOf({ ...parts, scope }, { callback, scheme: undefined }, by)).toMatchObject({
+      approvers: [],
+    });
+    expect(
+      await approvalOf({ ...parts, scope: undefined }, { callback, scheme: undefined }, by),
+    ).toMatchObject({
       approvers: [],
       because: expect.stringContaining('no deployment'),
     });
@@ -154,14 +164,12 @@ describe('people are asked about a callback', () => {
     const { requests, forge } = await asked();
     const of = { source: 'vault', deployment: DEPLOYMENT };
     const request = await requests.find(ID);
-    expect(callbackOfRequest(request, of)).toMatchObject({ id: 'r-1', texts: { amount: '1.5' } });
+    expect(askedIn(request, of)).toMatchObject({ callback: { id: 'r-1', texts: { amount: '1.5' } } });
     const content = (body: string): string => JSON.stringify({ ...JSON.parse(request.content), body });
     for (const body of [BODY.replace('1.5', '15'), BODY.replace('r-1', 'r-2'), '{}', 'x']) {
       const forged = await forge({ content: content(body) });
-      expect(() => callbackOfRequest(forged, of)).toThrow(/request transfer:r-1/);
+      expect(() => askedIn(forged, of)).toThrow(/request transfer:r-1/);
     }
-    expect(() => callbackOfRequest(request, { ...of, deployment: 'acme-prod' })).toThrow(
-      'not about its callback',
-    );
+    expect(() => askedIn(request, { ...of, deployment: 'acme-prod' })).toThrow('not about its callback');
   });
 });

@@ -59,10 +59,11 @@ describe('the ops port', () => {
   const metrics = (): Promise<{ contentType: string; text: string }> =>
     Promise.resolve({ contentType: 'text/x', text: 'm 1\n' });
   const never = (): Promise<never> => Promise.reject(new Error('the store is not to be asked'));
-  const orders = { expectOrder: never, order: never, cancelOrder: never };
+  const requests = { openApprovalRequests: never, approvalRequest: never, changeApprovalRequest: never };
+  const orders = { expectOrder: never, order: never, cancelOrder: never, control: never, document: never };
   const approvals = { subject: never, releaseApproval: never, entries: never, entry: never };
   const api: ApiParts = {
-    store: { ...orders, ...approvals, prices: never, priceHistory: never, changePrices: never },
+    store: { ...orders, ...requests, ...approvals, prices: never, priceHistory: never, changePrices: never },
     sources: [],
     token: undefined,
     tokenUsed: () => undefined,

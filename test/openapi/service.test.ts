@@ -330,10 +330,11 @@ describe('the ops port in trouble', () => {
 
   it('answers 500 to a fault of its own as the document says', async () => {
     const fail = (): Promise<never> => Promise.reject(new Error('a fault of the program'));
-    const orders = { expectOrder: fail, order: fail, cancelOrder: fail };
+    const requests = { openApprovalRequests: fail, approvalRequest: fail, changeApprovalRequest: fail };
+    const orders = { expectOrder: fail, order: fail, cancelOrder: fail, control: fail, document: fail };
     const approvals = { subject: fail, releaseApproval: fail, entries: fail, entry: fail };
     const api: ApiParts = {
-      store: { ...orders, ...approvals, prices: fail, priceHistory: fail, changePrices: fail },
+      store: { ...orders, ...requests, ...approvals, prices: fail, priceHistory: fail, changePrices: fail },
       sources: [{ name: 'shop', kinds: ['payment'] as Kind[], schemes: ['rsa'] }],
       token: () => [{ text: TOKEN, line: '' }],
       tokenUsed: () => undefined,

@@ -1,9 +1,9 @@
 import { approveCallback, rejectRequest } from '../../act/approvals.ts';
 import { signPolicies } from '../../act/policies.ts';
-import { callbackContent, callbackOfRequest } from '../../approvals/callbacks.ts';
+import { askedIn, callbackContent } from '../../approvals/callbacks.ts';
+import { announcedTransaction } from '../../approvals/orders.ts';
 import { type ApprovalRequest, createRequests, stateOf } from '../../approvals/requests.ts';
 import { type Signature, type SigningScope, bothPeople, signersOf } from '../../approvals/signers.ts';
-import type { Callback } from '../../callback/callback.ts';
 import { CountersignError, usageError } from '../../errors.ts';
 import { compileRelease } from '../../policy/compile.ts';
 import { NO_PEOPLE, type People } from '../../policy/people.ts';
@@ -26,7 +26,7 @@ import type { CandidateChecks } from '../candidate-checks.ts';
 import { hiddenFields, reasonField, reasonIn } from '../fields.ts';
 import { type Html, html, lines, link } from '../html.ts';
 import { card, facts, fault, instant, nothing, pageIn, pager, proseOf, table } from '../layout.ts';
-import { KIND_WORDS } from '../member-words.ts';
+import { KIND_WORDS, memberWord } from '../member-words.ts';
 import {
   type FormRequest,
   type PageRequest,
@@ -104,8 +104,8 @@ export function approvalsPages(parts: ApprovalsParts): Pages {
         async read({ form }) {
           const found = await find(parts, namedIn(form));
           // What the page would not show must not be signed.
-          const callback = callbackIn(parts, found);
-          if (typeof callback === 'string') throw refused(callback);
+          const asked = shownIn(parts, found);
+          if (typeof asked === 'string') throw refused(asked);
           return { ...namedIn(form), signature: signatureIn(form) };
         },
       }),
@@ -190,11 +190,20 @@ async function pendingOf({ store, clock, sources }: ApprovalsParts) {
   return { found: found.sort((a, b) => a.request.createdAtMs - b.request.createdAtMs), faults };
 }
 
-/** The callback, read again from what arrived; or why it must not be approved. */
-function callbackIn({ scope }: ApprovalsParts, { source, request }: Found): Callback | string {
+/** A callback, read again from what arrived, or an announced order; or why it must not be approved. */
+function shownIn({ scope }: ApprovalsParts, { source, request }: Found) {
   if (scope === undefined) return NO_DEPLOYMENT;
   try {
-    return callbackOfRequest(request, { source, deployment: scope.deployment });
+    const asked = askedIn(request, { source, deployment: scope.deployment });
+    if ('callback' in asked) {
+      const { callback } = asked;
+      const { kind, id, texts, symbol, terms } = callback;
+      return { kind, id, texts: { ...texts, symbol }, rows: termRows(terms), callback };
+    }
+    const { order } = asked;
+    const { kind, id, members: texts } = order;
+    const rows = Object.entries(texts).map(([name, text]) => [memberWord(kind, name), text] as const);
+    return { kind, id, texts, rows, callback: announcedTransaction(order) };
   } catch (thrown) {
     if (thrown instanceof CountersignError) return thrown.message;
     throw thrown;
@@ -238,16 +247,15 @@ function rowOf(parts: ApprovalsParts, found: Found): readonly (Html | string | n
     left,
   ];
   if (kind !== 'callback') return row(`${kind === 'revision' ? 'Policies' : kind} ${id}`, '', by);
-  const callback = callbackIn(parts, found);
-  if (typeof callback === 'string') {
+  const asked = shownIn(parts, found);
+  if (typeof asked === 'string') {
     return row(`${source} ${id}`, html`<span class="pill no">✕ don’t approve</span>`, '');
   }
+  const texts: Readonly<Record<string, string>> = asked.texts;
   return row(
-    html`${KIND_WORDS[callback.kind]} ${callback.id}<br /><span class="muted">${source}</span>`,
-    `${callback.texts.amount} ${callback.symbol}`,
-    html`<span class="mono"
-      >${callback.kind === 'payment' ? callback.texts.userId : callback.texts.to}</span
-    >`,
+    html`${KIND_WORDS[asked.kind]} ${asked.id}<br /><span class="muted">${source}</span>`,
+    `${texts['amount'] ?? ''} ${texts['symbol'] ?? ''}`,
+    html`<span class="mono">${texts['userId'] ?? texts['to'] ?? ''}</span>`,
   );
 }
 
@@ -354,8 +362,9 @@ interface Part {
 
 async function callbackPart(parts: ApprovalsParts, found: Found): Promise<Part> {
   const { source, request } = found;
-  const callback = callbackIn(parts, found);
-  if (typeof callback === 'string') return { content: '', signed: '', because: callback };
+  const asked = shownIn(parts, found);
+  if (typeof asked === 'string') return { content: '', signed: '', because: asked };
+  const { kind, rows, callback } = asked;
   const release = parts.policies.current();
   const people = peopleIn(parts);
   const { signers } = await signersOf(request, people, { role: 'approve', scope: scopeOf(parts) });
@@ -368,9 +377,9 @@ async function callbackPart(parts: ApprovalsParts, found: Found): Promise<Part> 
       verb: 'Approve',
       command: `approvals approve ${request.id} --source ${source} --key FILE`,
     },
-    content: html`${card(KIND_WORDS[callback.kind], facts(termRows(callback.terms)))}
+    content: html`${card(KIND_WORDS[kind], facts(rows))}
     ${
-      callback.kind === 'web3' &&
+      callback?.kind === 'web3' &&
       transactionCard({ calls: callTexts(release, callback), movements: movementTexts(release, callback) })
     }`,
   };

@@ -2,7 +2,8 @@ import { EXPIRES, cancelOrder, expectOrder, readOutputs } from '../../act/orders
 import { type Kind, KINDS, subjectOf } from '../../callback/callback.ts';
 import { type OrderSource, orderSource } from '../../orders/orders.ts';
 import { ORDER_MEMBERS } from '../../policy/order-members.ts';
-import type { Order, Store } from '../../store/store.ts';
+import type { Release } from '../../policy/release.ts';
+import type { ApprovalRequests, Order, Store } from '../../store/store.ts';
 import type { Clock } from '../../values/clock.ts';
 import { choiceField, hiddenFields, oneOf, textField, written } from '../fields.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
@@ -19,8 +20,11 @@ import {
 import { idMember, kindChoices, memberWord } from '../member-words.ts';
 
 export interface OrdersParts {
-  readonly store: Pick<Store, 'cancelOrder' | 'expectOrder' | 'order'>;
+  readonly store: Pick<Store, 'cancelOrder' | 'expectOrder' | 'order' | 'control' | 'document'> &
+    ApprovalRequests;
   readonly sources: readonly OrderSource[];
+  readonly policies: { readonly current: () => Release | undefined };
+  readonly deployment?: string | undefined;
   readonly clock: Clock;
 }
 
@@ -39,7 +43,9 @@ export function ordersPages(parts: OrdersParts): Pages {
         read: ({ form }) => {
           const { kind, ...named } = namedIn(parts, form);
           const members = ORDER_MEMBERS[kind].names.flatMap((name) => memberOf(form, name));
-          return { ...named, kind, members: Object.fromEntries(members), expires: written(form, 'expires') };
+          const ask = form.get('ask') === 'yes';
+          const expires = written(form, 'expires');
+          return { ...named, kind, members: Object.fromEntries(members), expires, ask };
         },
         to,
         again: ({ form, person }, because) =>
@@ -101,7 +107,10 @@ interface Shown {
 /** `Order (appOrderId)`, because the programs of a merchant call it so. */
 const idWord = (kind: Kind): string => `${memberWord(kind, idMember(kind))} (${idMember(kind)})`;
 
-function view({ sources }: OrdersParts, { kind, query, person, found, fault: problem }: Shown): View {
+function view(
+  { sources, policies }: OrdersParts,
+  { kind, query, person, found, fault: problem }: Shown,
+): View {
   const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
   return {
     title: 'Orders',
@@ -114,7 +123,7 @@ function view({ sources }: OrdersParts, { kind, query, person, found, fault: pro
         </div>
         <div class="actions"><button>Look up</button></div>
       </form>
-      ${found}${mayUse(person, 'operate') && announceForm(kind, fitting, query)}`,
+      ${found}${mayUse(person, 'operate') && announceForm(kind, fitting, query, policies.current()?.asksPeople === true)}`,
   };
 }
 
@@ -181,7 +190,12 @@ function memberField(
   return choiceField(label, name, value, schemes, 'choose one');
 }
 
-const announceForm = (kind: Kind, fitting: readonly OrderSource[], query: URLSearchParams): Html =>
+const announceForm = (
+  kind: Kind,
+  fitting: readonly OrderSource[],
+  query: URLSearchParams,
+  asksPeople: boolean,
+): Html =>
   html`<form class="card" method="post" action="${link`/orders`}">
     <h2>Announce an order</h2>
     <input type="hidden" name="kind" value="${kind}" />
@@ -191,6 +205,15 @@ const announceForm = (kind: Kind, fitting: readonly OrderSource[], query: URLSea
       ${ORDER_MEMBERS[kind].names.map((name) => memberField(kind, name, fitting, query))}
       ${textField('Expires', 'expires', written(query, 'expires') ?? EXPIRES, 'a duration, or a time')}
     </div>
+    ${
+      asksPeople &&
+      html`<p>
+        <label
+          ><input type="checkbox" name="ask" value="yes" ${query.get('ask') === 'yes' && html` checked`} />
+          Ask people now to approve it</label
+        >
+      </p>`
+    }
     <div class="actions"><button>Announce</button></div>
     <p class="hint">
       The rule expected-order passes only a callback that agrees with its order in every member.

@@ -3,6 +3,7 @@ import type { PeoplesApproval } from '../facts.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
+import { announcedOrder } from '../order-members.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
 import { defineRule } from './rule.ts';
@@ -44,7 +45,7 @@ export const approval = defineRule({
     const values = { group, quorum: String(quorum), within: within.text };
     return {
       approval: { group, quorum, withinMs: within.ms },
-      evaluate: (_callback, { approval: given, nowMs }) => {
+      evaluate: (callback, { approval: given, nowMs, scheme }) => {
         // Each member counts once.
         const approvers = members.filter((name) => given?.approvers.includes(name) === true);
         const people = { ...values, approvers: approvers.join(' ') };
@@ -59,7 +60,10 @@ export const approval = defineRule({
           verdict: 'claim',
           because: `${because}, and nothing has changed about that since`,
           values: people,
-          claims: [{ type: 'approval', id: given.id, version: given.version }],
+          claims: [
+            { type: 'approval', id: given.id, version: given.version },
+            ...(given.order === true ? [announcedOrder(callback, scheme)] : []),
+          ],
           valid: { fromMs: 0, untilMs },
           retryable: true,
           failed: true,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { subjectOf } from '../../callback/callback.ts';
-import { orderMembersOf, otherOrderTexts } from '../order-members.ts';
+import { announcedOrder } from '../order-members.ts';
 import { defineRule } from './rule.ts';
 
 export const expectedOrder = defineRule({
@@ -11,13 +11,13 @@ export const expectedOrder = defineRule({
   compile: () => ({
     evaluate: (callback, { scheme }) => {
       const subject = subjectOf(callback);
-      const members = orderMembersOf(callback, scheme);
-      const { amount = '', symbol = '' } = members;
+      const claim = announcedOrder(callback, scheme);
+      const { amount = '', symbol = '' } = claim.members;
       return {
         verdict: 'claim',
         because: `an announced order for ${subject} that agrees with it`,
         values: { subject, amount, symbol },
-        claims: [{ type: 'order', members, also: otherOrderTexts(callback) }],
+        claims: [claim],
         retryable: true,
       };
     },

@@ -3,7 +3,7 @@ import type { ApprovalClaim, ApprovalFound, ApprovalResult } from '../../claims/
 import { type Claim, type ClaimResult, NOT_CHECKED } from '../../claims/claims.ts';
 import type { ListClaim, ListResult } from '../../claims/list.ts';
 import type { MarkClaim, MarkResult } from '../../claims/mark.ts';
-import type { OrderClaim, OrderFound, OrderResult } from '../../claims/order.ts';
+import { type OrderClaim, type OrderFound, type OrderResult, differingMembers } from '../../claims/order.ts';
 import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
 import type { WindowClaim, WindowResult } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
@@ -232,33 +232,17 @@ function checkMark({ ageMs, exempt }: MarkClaim, markedAtMs: number, nowMs: numb
 }
 
 /** See Orders in store.ts. `usesOrder`: an earlier approval of this subject used the order up. */
-function checkOrder(
-  order: Order | undefined,
-  { members, also = {} }: OrderClaim,
-  usesOrder: boolean,
-): OrderResult {
+function checkOrder(order: Order | undefined, claim: OrderClaim, usesOrder: boolean): OrderResult {
   const state = orderState(order, usesOrder);
   if (order === undefined || state !== 'agrees')
     return { type: 'order', holds: false, order: state, differs: [] };
-  const differs = Object.entries(order.members)
-    .filter(([name, text]) => !agrees(members, name, text) && !agrees(also, name, text))
-    .map(([name]) => name)
-    .sort();
+  const differs = differingMembers(order.members, claim);
   return {
     type: 'order',
     holds: differs.length === 0,
     order: differs.length === 0 ? 'agrees' : 'differs',
     differs,
   };
-}
-
-function agrees(
-  members: Readonly<Record<string, string | readonly string[]>>,
-  name: string,
-  text: string,
-): boolean {
-  const own = Object.hasOwn(members, name) ? members[name] : undefined;
-  return typeof own === 'string' ? own === text : own?.includes(text) === true;
 }
 
 /** `agrees` means that the members can be compared. */
