@@ -14,6 +14,9 @@ const EMBEDDED = 'test/store/embedded.test.ts';
 const REDIS = 'test/store/redis.test.ts';
 const PAYMENTS = 'test/signature/authenticate-payment.test.ts';
 const COSIGNERS = 'test/signature/authenticate-cosigner.test.ts';
+const APPROVALS = 'test/approvals/callbacks.test.ts';
+const TRUST = 'test/release/trust.test.ts';
+const ORDERS = 'test/scenarios/people-approve-orders.test.ts';
 
 export const MUTANTS: readonly Mutant[] = [
   // Bytes to callback
@@ -308,6 +311,105 @@ export const MUTANTS: readonly Mutant[] = [
     from: "claim.in_use = order.state == 'used' and order.ended == claim.known",
     to: "claim.in_use = order.state == 'used'",
     caughtBy: ['test/store/redis-claims.test.ts'],
+  },
+  // What people approve and sign
+  {
+    name: 'a changed request approves (embedded)',
+    file: 'src/store/embedded/claims.ts',
+    from: "return request.version === version ? 'current' : 'changed';",
+    to: "return 'current';",
+    caughtBy: [EMBEDDED],
+  },
+  {
+    name: 'a changed request approves (Redis)',
+    file: 'src/store/redis/scripts/include/claim_approval.lua',
+    from: "return request.version == claim.version and 'current' or 'changed'",
+    to: "return 'current'",
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'a used request approves another subject (Redis)',
+    file: 'src/store/redis/scripts/include/claim_approval.lua',
+    from: "if request.used ~= '' and request.used ~= claim.known then return 'used' end",
+    to: '',
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'people have approved other terms',
+    file: 'src/approvals/callbacks.ts',
+    from: "request.kind === 'callback' && callbackStatement(deployment, callback, request) === request.statement;",
+    to: "request.kind === 'callback';",
+    caughtBy: [APPROVALS],
+  },
+  {
+    name: 'a rejected request approves',
+    file: 'src/approvals/callbacks.ts',
+    from: "if (state !== 'pending' && state !== 'done') {",
+    to: "if (state === 'expired') {",
+    caughtBy: [APPROVALS],
+  },
+  {
+    name: 'who made a request approves it',
+    file: 'src/approvals/signers.ts',
+    from: '[person, `console:${person}`].includes',
+    to: '[`console:${person}`].includes',
+    caughtBy: [APPROVALS],
+  },
+  {
+    name: 'one person with two keys is two',
+    file: 'src/approvals/signers.ts',
+    from: 'if (signers.some(({ person }) => person === signer.person.name)) {',
+    to: 'if (signers.some(({ person }) => person === signer.key)) {',
+    caughtBy: [TRUST],
+  },
+  {
+    name: 'a callback differs from the order that people approved',
+    file: 'src/approvals/orders.ts',
+    from: "if (differs.length === 0) return '';",
+    to: "if (differs.length < 2) return '';",
+    caughtBy: [ORDERS],
+  },
+  {
+    name: 'the approval of a cancelled order counts',
+    file: 'src/policy/rules/approval.ts',
+    from: 'given.order === true',
+    to: 'given.order === undefined && false',
+    caughtBy: [ORDERS],
+  },
+  {
+    name: 'one of a group is enough',
+    file: 'src/policy/rules/approval.ts',
+    from: 'if (approvers.length < quorum)',
+    to: 'if (approvers.length < 1)',
+    caughtBy: ['test/policy/rules/approval.test.ts'],
+  },
+  {
+    name: 'a signature for another deployment holds',
+    file: 'src/signature/sshsig.ts',
+    from: 'if (!signedFor.equals(Buffer.from(namespace))) {',
+    to: 'if (signedFor.length === 0) {',
+    caughtBy: ['test/signature/sshsig.test.ts'],
+  },
+  {
+    name: 'an older signed revision is followed',
+    file: 'src/release/trust.ts',
+    from: 'if (serial < least) {',
+    to: 'if (serial < least - 1) {',
+    caughtBy: [TRUST],
+  },
+  {
+    name: 'one signature too few is enough for policies',
+    file: 'src/release/trust.ts',
+    from: 'const needed = mayTighten && onlyTightens(before, document) ? tighten : threshold;',
+    to: 'const needed = mayTighten ? tighten : threshold - 1;',
+    caughtBy: [TRUST],
+  },
+  {
+    name: 'one person loosens alone',
+    file: 'src/approvals/acts.ts',
+    from: 'export const SIGNERS_NEEDED = 2;',
+    to: 'export const SIGNERS_NEEDED = 1;',
+    caughtBy: ['test/scenarios/two-people-loosen.test.ts'],
   },
   // The answer
   {
