@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { claimMembers, resultMembers } from './kind.ts';
+import { type ClaimOrigin, claimMembers, resultMembers } from './kind.ts';
 
 /**
  * The source's approval request `id` must still be at `version`, at which the service has read and verified
@@ -31,8 +31,7 @@ export const approvalResult = z.strictObject({
 });
 export type ApprovalResult = Readonly<z.output<typeof approvalResult>>;
 
-const SENTENCES: Readonly<Record<ApprovalFound, string>> = {
-  current: 'is as it was verified',
+const SENTENCES: Readonly<Record<Exclude<ApprovalFound, 'current'>, string>> = {
   missing: 'no longer exists; have the callback sent again, and people asked',
   used:
     'was used before, for another operation or by an approval that is no longer kept; send the operation under a ' +
@@ -40,5 +39,8 @@ const SENTENCES: Readonly<Record<ApprovalFound, string>> = {
   changed: 'was changed while the callback was decided; a repeat is decided by what it says now',
 };
 
-export const explainApproval = ({ id }: ApprovalClaim, { approval }: ApprovalResult): string =>
-  `the approval request ${id} ${SENTENCES[approval]}`;
+export const explainApproval = (
+  { id }: ApprovalClaim,
+  { approval }: ApprovalResult,
+  { because }: Pick<ClaimOrigin, 'because'>,
+): string => (approval === 'current' ? because : `the approval request ${id} ${SENTENCES[approval]}`);
