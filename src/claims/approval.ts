@@ -11,7 +11,11 @@ export const approvalClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('approval'),
   id: z.string(),
-  version: z.number(),
+  /**
+   * Absent: too few people have approved it, so the claim never holds. The store then says whether they still
+   * can, and whether that is all that is missing.
+   */
+  version: z.number().optional(),
 });
 export type ApprovalClaim = Readonly<z.output<typeof approvalClaim>>;
 
@@ -40,7 +44,10 @@ const SENTENCES: Readonly<Record<Exclude<ApprovalFound, 'current'>, string>> = {
 };
 
 export const explainApproval = (
-  { id }: ApprovalClaim,
+  { id, version }: ApprovalClaim,
   { approval }: ApprovalResult,
   { because }: Pick<ClaimOrigin, 'because'>,
-): string => (approval === 'current' ? because : `the approval request ${id} ${SENTENCES[approval]}`);
+): string =>
+  approval === 'current' || (version === undefined && canBeApproved(approval))
+    ? because
+    : `the approval request ${id} ${SENTENCES[approval]}`;

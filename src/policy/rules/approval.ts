@@ -1,9 +1,10 @@
 import { z } from 'zod';
+import { subjectOf } from '../../callback/callback.ts';
 import type { PeoplesApproval } from '../facts.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
-import { type RuleOutcome, refuse } from '../outcome.ts';
+import type { RuleOutcome } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
 import { defineRule } from './rule.ts';
 
@@ -44,26 +45,20 @@ export const approval = defineRule({
     const values = { group, quorum: String(quorum), within: within.text };
     return {
       approval: { group, quorum, withinMs: within.ms },
-      evaluate: (_callback, { approval: given, nowMs }) => {
+      evaluate: (callback, { approval: given, nowMs }) => {
         // Each member counts once.
         const approvers = members.filter((name) => given?.approvers.includes(name) === true);
-        const people = { ...values, approvers: approvers.join(' ') };
         const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
-        const because = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
-        if (given === undefined) return awaits(because, people);
+        const counted = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
+        const people = { ...values, approvers: approvers.join(' ') };
+        const id = subjectOf(callback);
+        if (given === undefined) return claimed(id, counted, people);
         const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + within.ms);
         const problem = problemOf(given, { nowMs, untilMs });
-        if (problem !== undefined) return awaits(problem, values);
-        if (approvers.length < quorum) return awaits(because, people);
-        return {
-          verdict: 'claim',
-          because: `${because}, and nothing has changed about that since`,
-          values: people,
-          claims: [{ type: 'approval', id: given.id, version: given.version }],
-          valid: { fromMs: 0, untilMs },
-          retryable: true,
-          failed: true,
-        };
+        if (problem !== undefined) return claimed(id, problem, values);
+        if (approvers.length < quorum) return claimed(id, counted, people);
+        const because = `${counted}, and nothing has changed about that since`;
+        return { ...claimed(id, because, people, given.version), valid: { fromMs: 0, untilMs } };
       },
     };
   },
@@ -81,9 +76,17 @@ function problemOf(
   return nowMs < untilMs ? undefined : 'what was approved has expired';
 }
 
-const awaits = (because: string, values: RuleOutcome['values']): RuleOutcome => ({
-  ...refuse(because, values),
+/** Without a version, the claim never holds. */
+const claimed = (
+  id: string,
+  because: string,
+  values: RuleOutcome['values'],
+  version?: number,
+): RuleOutcome => ({
+  verdict: 'claim',
+  because,
+  values,
+  claims: [{ type: 'approval', id, version }],
   retryable: true,
   failed: true,
-  awaits: true,
 });
