@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { claimMembers, resultMembers } from './kind.ts';
+import { type ClaimOrigin, claimMembers, resultMembers } from './kind.ts';
 
 /**
  * The source's approval request `id` must still be at `version`, at which the service has read and verified
@@ -11,7 +11,11 @@ export const approvalClaim = z.strictObject({
   ...claimMembers,
   type: z.literal('approval'),
   id: z.string(),
-  version: z.number(),
+  /**
+   * Absent: too few people have approved it, so the claim never holds. The store then says whether they still
+   * can, and whether that is all that is missing.
+   */
+  version: z.number().optional(),
 });
 export type ApprovalClaim = Readonly<z.output<typeof approvalClaim>>;
 
@@ -31,8 +35,7 @@ export const approvalResult = z.strictObject({
 });
 export type ApprovalResult = Readonly<z.output<typeof approvalResult>>;
 
-const SENTENCES: Readonly<Record<ApprovalFound, string>> = {
-  current: 'is as it was verified',
+const SENTENCES: Readonly<Record<Exclude<ApprovalFound, 'current'>, string>> = {
   missing: 'no longer exists; have the callback sent again, and people asked',
   used:
     'was used before, for another operation or by an approval that is no longer kept; send the operation under a ' +
@@ -40,5 +43,11 @@ const SENTENCES: Readonly<Record<ApprovalFound, string>> = {
   changed: 'was changed while the callback was decided; a repeat is decided by what it says now',
 };
 
-export const explainApproval = ({ id }: ApprovalClaim, { approval }: ApprovalResult): string =>
-  `the approval request ${id} ${SENTENCES[approval]}`;
+export const explainApproval = (
+  { id, version }: ApprovalClaim,
+  { approval }: ApprovalResult,
+  { because }: Pick<ClaimOrigin, 'because'>,
+): string =>
+  approval === 'current' || (version === undefined && canBeApproved(approval))
+    ? because
+    : `the approval request ${id} ${SENTENCES[approval]}`;

@@ -152,7 +152,7 @@ export function explainClaim(claim: Claim, result: ClaimResult, origin: ClaimOri
   if (claim.type === 'aged' && result.type === 'aged') return explainAged(claim, result, origin);
   if (claim.type === 'mark' && result.type === 'mark') return explainMark(claim, result, origin);
   if (claim.type === 'order' && result.type === 'order') return explainOrder(claim, result);
-  if (claim.type === 'approval' && result.type === 'approval') return explainApproval(claim, result);
+  if (claim.type === 'approval' && result.type === 'approval') return explainApproval(claim, result, origin);
   if (claim.type === 'speed-up' && result.type === 'speed-up') return explainSpeedUp(claim, result, origin);
   if (claim.type === 'refusals' && result.type === 'refusals') return explainRefusals(claim, result, origin);
   return `the store’s answer does not fit the claim: ${origin.because}`;

@@ -171,6 +171,15 @@ const detailShape = z
       .catch(undefined),
     kept: z.array(z.unknown()).optional().catch(undefined),
     lockout: z.object({ whose: z.string() }).optional().catch(undefined),
+    approval: z
+      .object({ approvers: z.array(z.string()) })
+      .optional()
+      .catch(undefined),
+    /** Of a person's approval: the key, what it signed, and the signature. */
+    key: text,
+    statement: text,
+    /** `signature`: by an SSH key. `response`: what a browser answered for a passkey. */
+    signature: z.object({ signature: text, response: text }).optional().catch(undefined),
     proposal: z.unknown().optional(),
   })
   .catch({});

@@ -113,10 +113,9 @@ const either = (one: Standing, other: Standing): Standing =>
   one === LASTS ? other : other === LASTS ? one : combine('one', [one, other]);
 
 /** Each that fails must change, so that they hold together. */
-function standingOfFailing(parts: readonly Judged[]): Pick<Standing, 'retryable' | 'awaits'> {
+function standingOfFailing(parts: readonly Judged[]): Pick<Standing, 'retryable'> {
   const failing = parts.filter(({ state }) => state === 'fails').map(({ standing }) => standing);
-  const { retryable, awaits } = combine('all', failing);
-  return { retryable, awaits };
+  return { retryable: combine('all', failing).retryable };
 }
 
 /** Where an entry is, and what it is judged by. */
@@ -265,7 +264,7 @@ function judgeAny(group: CompiledGroup, place: Place): Judged {
   if (outcome.verdict === 'pass') return { ...holds, standing: { failed } };
   const choice = { result, decides: group.mode === 'enforce', ...own, alternatives };
   // Whether it refuses, and for what, is only known in the store.
-  return { ...holds, requires: [choice], standing: { ...own, failed, awaits: undefined } };
+  return { ...holds, requires: [choice], standing: { ...own, failed } };
 }
 
 function outcomeOfAny(alternatives: OpenChoice['alternatives'], results: readonly RuleResult[]): RuleOutcome {
@@ -329,10 +328,9 @@ function depending(judged: Judged, applies: Tested): Judged {
 }
 
 /** How a refusal stands under the conditions around it. */
-const standingAt = (place: Place, { retryable, failed, awaits }: Standing) => ({
+const standingAt = (place: Place, { retryable, failed }: Standing) => ({
   retryable: place.changes || retryable === true,
   failed: place.failed || failed === true ? true : undefined,
-  awaits: awaits === true ? true : undefined,
 });
 
 const refuseUnclear = ({ because = '', values }: Tested): RuleOutcome => refuse(because, values);
@@ -381,7 +379,6 @@ function proposalOf(
   // A refusal by a rule is the more useful reason.
   const refusal = isRefused ? undefined : !covers ? 'NO_POLICY' : tooMany ? 'TOO_MANY_CLAIMS' : undefined;
   const standing = isRefused ? combine('all', refusals) : LASTS;
-  const awaiting = refusals.filter((each) => each.awaits === true);
   const varies = valid !== undefined || usesPrices === true || retryable === true;
   return {
     revision,
@@ -394,8 +391,6 @@ function proposalOf(
     retryable: isRefused ? standing.retryable === true : covers ? tooMany && varies : mayCover,
     lastingBy: refusals.find((each) => each.retryable !== true)?.result,
     failed: standing.failed === true ? true : undefined,
-    awaits: standing.awaits === true ? true : undefined,
-    awaiting: awaiting.length === 0 ? undefined : awaiting.map(({ result }) => result),
     prices: usesPrices === true ? priceVersion : 0,
     validFromMs: Math.max(0, valid?.fromMs ?? 0),
     validUntilMs: valid?.untilMs ?? Number.MAX_SAFE_INTEGER,

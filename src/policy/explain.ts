@@ -156,10 +156,8 @@ function lasts(index: number, proposal: Explained, decision: StoreDecision): boo
 }
 
 /** Whether a rule refuses only for lack of people's approval. */
-function awaits(index: number, proposal: Explained, decision: StoreDecision): boolean {
-  if (proposal.results[index]?.verdict === 'refuse') return proposal.awaiting?.includes(index) === true;
-  return standingOf(index, proposal, decision).awaits === true;
-}
+const awaits = (index: number, proposal: Explained, decision: StoreDecision): boolean =>
+  standingOf(index, proposal, decision).awaits === true;
 
 /** How long a refusal of a rule by the store stands. */
 const standingOf = (index: number, proposal: Explained, { claims }: StoreDecision): Standing =>
@@ -305,14 +303,18 @@ function explainChoice(
     // Of an alternative that the evaluation refused, the store checked nothing.
     const refused =
       alternative.requires === undefined ? own.filter((each) => each.verdict === 'refuse') : own;
-    const explanations = refused.map(({ index }) => explainResult(index, proposal, decision));
+    const explanations = refused.map(({ index }) => ({
+      ...explainResult(index, proposal, decision),
+      awaits: awaits(index, proposal, decision),
+    }));
     if (isTaken(alternative, decision.claims)) {
       const [first] = explanations;
       const holds = `alternative ${at + 1} holds: ${first?.rule}: ${first?.because}`;
       const not = failed.map((text) => `; not ${text}`);
       return { ...explained, verdict: 'SUCCESS', because: `${holds}${not.join('')}` };
     }
-    const refusing = explanations.find((each) => each.verdict === 'FAILURE');
+    const failing = explanations.filter((each) => each.verdict === 'FAILURE');
+    const refusing = failing.find((each) => !each.awaits) ?? failing[0];
     failed.push(`alternative ${at + 1}: ${refusing?.rule}: ${refusing?.because}`);
   }
   return { ...explained, verdict: 'FAILURE', because: `no alternative holds: ${failed.join('; ')}` };

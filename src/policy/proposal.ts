@@ -58,10 +58,10 @@ export interface Alternative {
 }
 
 /**
- * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable`,
- * `failed` and `awaits`: see Standing, of the alternatives that the evaluation refused.
+ * The alternatives of an `any`, in order. The store takes the first one whose claims hold. `retryable` and
+ * `failed`: see Standing, of the alternatives that the evaluation refused.
  */
-export interface Choice extends Standing {
+export interface Choice extends Pick<Standing, 'failed'> {
   /** The index of its own result. */
   readonly result: number;
   /** Whether a refusal is needed if none holds; false for `mode: observe`. */
@@ -100,17 +100,14 @@ const isMet = (required: Requirement, found: readonly ClaimResult[]): boolean =>
  * Whether a refusal by a claim, or by a choice of which no alternative holds, is only for lack of people's
  * approval.
  */
-function awaitsApproval(refused: Requirement, found: readonly ClaimResult[]): boolean {
+export function awaitsApproval(refused: Requirement, found: readonly ClaimResult[]): boolean {
   if (typeof refused === 'number') {
     const result = found[refused];
     return result?.type === 'approval' && canBeApproved(result.approval);
   }
-  if (refused.awaits === true) return true;
-  return refused.alternatives.some(({ requires }) => {
-    // The store checks nothing after the first that fails.
-    const failing = requires?.find((each) => !isMet(each, found));
-    return failing !== undefined && awaitsApproval(failing, found);
-  });
+  return refused.alternatives.some(
+    ({ requires }) => requires?.every((each) => isMet(each, found) || awaitsApproval(each, found)) ?? false,
+  );
 }
 
 /** How long a refusal stands by a claim that the store checked, and that fails. */
@@ -136,8 +133,10 @@ export function standingInStore(
     return [{ ...standingOfClaim(claim, result), awaits: awaitsApproval(at, found) }];
   });
   if (!isChoice) return combine('all', failing);
-  // Any alternative may hold later, so a change of one is enough.
-  return { ...combine('one', [refused, ...failing]), awaits: awaitsApproval(refused, found) };
+  const awaits = awaitsApproval(refused, found);
+  // Any alternative may hold later, so a change of one is enough. People's approval is if nothing else fails.
+  const causes = failing.filter((each) => awaits || !each.awaits);
+  return { ...combine('one', [refused, ...causes]), awaits };
 }
 
 const placeOf = (result: Pick<RuleResult, 'rule'>): string => result.rule.slice(result.rule.indexOf('#') + 1);
@@ -148,7 +147,6 @@ const choice: z.ZodType<Choice> = z.strictObject({
   decides: z.boolean(),
   retryable: z.boolean(),
   failed: z.boolean().optional(),
-  awaits: z.boolean().optional(),
   alternatives: z
     .array(
       z.strictObject({
@@ -176,10 +174,6 @@ const proposalSchema = z.strictObject({
   choices: z.array(choice).readonly().optional(),
   /** True if rules refuse, and all of them by a failure: see Standing. */
   failed: z.boolean().optional(),
-  /** True if rules refuse, and all of them only for lack of people's approval. */
-  awaits: z.boolean().optional(),
-  /** The enforcing results that refuse only for that, also if others refuse as well. Absent if none does. */
-  awaiting: z.array(z.number()).readonly().optional(),
   /**
    * True if it refuses, and every enforcing result that refuses depends on something that changes without a
    * push.

@@ -17,7 +17,7 @@ export interface Standing {
    * answer, a price, the rule itself. It counts for no lock-out.
    */
   readonly failed?: boolean | undefined;
-  /** True if a refusal is only for lack of people's approval. */
+  /** True if a refusal is only for lack of people's approval. Only the store knows: see ApprovalClaim. */
   readonly awaits?: boolean | undefined;
 }
 

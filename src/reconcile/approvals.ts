@@ -2,7 +2,7 @@ import { type Hash, createHash } from 'node:crypto';
 import { type Callback, kindOfSubject, termsOf, txidOf } from '../callback/callback.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import type { JournalEntry } from '../store/store.ts';
-import { callbackOf } from './entries.ts';
+import { recordedOf } from './entries.ts';
 
 /** An entry with SUCCESS for a payment or a `sign_start`. */
 export interface Success {
@@ -11,6 +11,8 @@ export interface Success {
   /** It repeats an earlier decision, which may be outside the period that was read. */
   readonly repeats: boolean;
   readonly speedUp: boolean;
+  /** The people who had approved it; empty if nobody had to. */
+  readonly approvers: readonly string[];
 }
 
 /** A `sign_success`. */
@@ -92,6 +94,13 @@ interface Collected {
   readonly hash: Hash;
 }
 
+const nothingCollected = (): Collected => ({
+  subjects: createSubjectTable(),
+  late: new Set(),
+  released: new Map(),
+  hash: createHash('sha256'),
+});
+
 /** Collects the approvals and notifications of a journal, some hundred bytes each. */
 export function createCollector(): JournalCollector {
   const sources = new Map<string, Collected>();
@@ -100,12 +109,7 @@ export function createCollector(): JournalCollector {
   function collectedOf(source: string): Collected {
     const known = sources.get(source);
     if (known !== undefined) return known;
-    const made = {
-      subjects: createSubjectTable(),
-      late: new Set<string>(),
-      released: new Map<string, Release>(),
-      hash: createHash('sha256'),
-    };
+    const made = nothingCollected();
     sources.set(source, made);
     return made;
   }
@@ -116,21 +120,25 @@ export function createCollector(): JournalCollector {
     hash.update(`${JSON.stringify([id, atMs, type, subject, verdict, code, of, ...facts])}\n`);
   }
 
-  function addSuccess(collected: Collected, entry: JournalEntry, callback: Callback): void {
+  function addSuccess(collected: Collected, entry: JournalEntry): void {
+    const { callback, approval } = recordedOf(entry);
+    const approvers = approval?.approvers ?? [];
     const { question, symbol, amount } = callback;
     const terms = termsDigest(callback);
     const user = callback.kind === 'payment' ? callback.texts.userId : terms;
-    use(collected, entry, [question.type, String(question.speedUp), user, symbol, amountText(amount)]);
+    const facts = [question.type, String(question.speedUp), user, symbol, amountText(amount)];
+    use(collected, entry, [...facts, ...approvers]);
     if (question.type !== 'payment' && question.type !== 'sign_start') return;
     const { id, atMs, type, subject } = entry;
-    const success = { entry: id, atMs, repeats: type === 'repeat', speedUp: question.speedUp };
+    const success = { entry: id, atMs, repeats: type === 'repeat', speedUp: question.speedUp, approvers };
     const known = collected.subjects.get(subject);
     // The terms of a subject are those of its first approval. Without approval, of its first notification.
     const base = known === undefined || known.successes.length === 0 ? subjectOf(callback, known) : known;
     collected.subjects.set(subject, { ...base, successes: [...base.successes, success] });
   }
 
-  function addNotification(collected: Collected, entry: JournalEntry, callback: Callback): void {
+  function addNotification(collected: Collected, entry: JournalEntry): void {
+    const { callback } = recordedOf(entry);
     const { symbol: coin, amount } = callback;
     const [terms, txid] = [termsDigest(callback), txidOf(callback)];
     use(collected, entry, [txid, terms, coin, amountText(amount)]);
@@ -152,13 +160,12 @@ export function createCollector(): JournalCollector {
         use(collected, entry, []);
         collected.released.set(flat(entry.subject), { entry: flat(entry.id), atMs: entry.atMs });
       } else if (entry.type === 'notice') {
-        addNotification(collectedOf(entry.source), entry, callbackOf(entry));
+        addNotification(collectedOf(entry.source), entry);
       } else if ((entry.type === 'decision' || entry.type === 'repeat') && entry.verdict === 'SUCCESS') {
-        addSuccess(collectedOf(entry.source), entry, callbackOf(entry));
+        addSuccess(collectedOf(entry.source), entry);
       }
     },
-    of: (source) =>
-      sources.get(source) ?? { subjects: createSubjectTable(), late: new Set(), released: new Map() },
+    of: (source) => sources.get(source) ?? nothingCollected(),
     entries: () => used,
     digest() {
       const bySource = [...sources].sort(([a], [b]) => (a < b ? -1 : 1));
@@ -226,7 +233,13 @@ function createSubjectTable(): SubjectTable {
   };
 }
 
-type PackedSuccess = readonly [entry: string, atMs: number, repeats: boolean, speedUp: boolean];
+type PackedSuccess = readonly [
+  entry: string,
+  atMs: number,
+  repeats: boolean,
+  speedUp: boolean,
+  ...approvers: readonly string[],
+];
 type PackedNotification = readonly [
   entry: string,
   atMs: number,
@@ -255,7 +268,13 @@ function packed({ coin, amount, user, terms, successes, notifications, billed }:
     amountText(amount),
     user,
     terms,
-    successes.map(({ entry, atMs, repeats, speedUp }): PackedSuccess => [entry, atMs, repeats, speedUp]),
+    successes.map(({ entry, atMs, repeats, speedUp, approvers }): PackedSuccess => [
+      entry,
+      atMs,
+      repeats,
+      speedUp,
+      ...approvers,
+    ]),
     notifications.map(packedNotification),
     billed === undefined ? 0 : [billed.line, billed.time, billed.note],
   ];
@@ -284,7 +303,13 @@ function unpacked(name: string, text: string): Approved {
     amount: amountOf(amount),
     user,
     terms,
-    successes: successes.map(([entry, atMs, repeats, speedUp]) => ({ entry, atMs, repeats, speedUp })),
+    successes: successes.map(([entry, atMs, repeats, speedUp, ...approvers]) => ({
+      entry,
+      atMs,
+      repeats,
+      speedUp,
+      approvers,
+    })),
     notifications: notifications.map(([entry, atMs, code, txid, ofTerms, ofCoin, ofAmount, after]) => ({
       entry,
       atMs,

@@ -107,6 +107,8 @@ export interface Side {
   readonly time: string;
   /** The journal entry, the line of the bill, or the txid. */
   readonly place: string;
+  /** The people who had approved it; absent if nobody had to. */
+  readonly approvers?: readonly string[] | undefined;
 }
 
 export interface Item {

@@ -1,8 +1,8 @@
-import { type Callback, subjectOf } from '../callback/callback.ts';
+import { subjectOf } from '../callback/callback.ts';
 import { CountersignError, usageError } from '../errors.ts';
 import { createOrderCheck, readExported } from '../journal/exported.ts';
 import { isPriceChange, pagedEntries } from '../journal/record.ts';
-import { recordedCallback } from '../journal/recorded.ts';
+import { type RecordedCallback, recordedCallback } from '../journal/recorded.ts';
 import type { Journal, JournalEntry, JournalQuery } from '../store/store.ts';
 import { readLines } from '../values/lines.ts';
 
@@ -103,13 +103,13 @@ function cutSentence(source: string, endMs: number | undefined, untilMs: number)
   );
 }
 
-/** The callback of a decision or notification, from its body. Throws STORE_CORRUPT. */
-export function callbackOf(entry: JournalEntry): Callback {
+/** The callback of a decision or notification, from its body, with who approved it. Throws STORE_CORRUPT. */
+export function recordedOf(entry: JournalEntry): RecordedCallback {
   const recorded = recordedCallback(entry);
   if (typeof recorded === 'string') throw corrupt(entry, recorded);
-  const { callback } = recorded;
-  if (subjectOf(callback) !== entry.subject) throw corrupt(entry, 'its body is about another subject');
-  return callback;
+  if (subjectOf(recorded.callback) !== entry.subject)
+    throw corrupt(entry, 'its body is about another subject');
+  return recorded;
 }
 
 const corrupt = ({ source, id }: JournalEntry, because: string): CountersignError =>

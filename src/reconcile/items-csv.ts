@@ -22,6 +22,7 @@ const COLUMNS = [
   'settledAt',
   'settledPlace',
   'note',
+  'approvedBy',
 ];
 
 export interface WrittenCsv {
@@ -73,5 +74,7 @@ const sideFields = (side: Side | undefined): readonly string[] =>
   side === undefined ? NO_SIDE : [side.coin, amountText(side.amount), side.user, side.time, side.place];
 
 function fieldsOf({ class: name, flow, source, id, ours, theirs, note }: Item): readonly string[] {
-  return [name, CLASSES[name].level, flow, source, id, ...sideFields(ours), ...sideFields(theirs), note];
+  const { level } = CLASSES[name];
+  const approvers = ours?.approvers?.join(' ') ?? '';
+  return [name, level, flow, source, id, ...sideFields(ours), ...sideFields(theirs), note, approvers];
 }

@@ -26,7 +26,14 @@ export const TEMPORARY = '.tmp';
 const text = z.string();
 const count = z.int().nonnegative();
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
-const side = z.strictObject({ coin: text, amount: text, user: text, time: text, place: text });
+const side = z.strictObject({
+  coin: text,
+  amount: text,
+  user: text,
+  time: text,
+  place: text,
+  approvers: z.array(text).readonly().optional(),
+});
 const item = z.strictObject({
   item: z.int().positive(),
   class: z.enum(CLASS_NAMES),

@@ -179,7 +179,9 @@ export function approvalOf(
 export function approvedSide(source: string, approved: Approved, answered: Answered): Side {
   const { coin, amount, user } = approved;
   const time = new Date(answered.atMs).toISOString();
-  return { coin, amount, user, time, place: `${source}/${answered.entry}` };
+  const { entry, approvers } = answered;
+  const people = approvers.length === 0 ? {} : { approvers };
+  return { coin, amount, user, time, place: `${source}/${entry}`, ...people };
 }
 
 export const sideText = ({ coin, amount }: Pick<Side, 'coin' | 'amount'>): string =>

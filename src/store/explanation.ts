@@ -63,14 +63,15 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   if (kept === undefined) {
     return JSON.stringify({ kept: entry.detail, note: `version ${VERSION} can't read this entry` });
   }
-  const { requestId, traceId, address, by, scheme, answers, group, body, plaintext } = kept;
+  const { requestId, traceId, address, by, scheme, answers, group, approval, body, plaintext } = kept;
   const arrival = { requestId, traceId, address, by, scheme };
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
   const callback =
     kind === undefined ? 'its subject has no kind' : parseRecorded(kind, entry.source, plaintext ?? body);
   const unexplained = (because: string): string => {
     const note = unexplainedNote(kept, because);
-    return JSON.stringify({ ...arrival, kind, body, plaintext, answers, group, kept: entry.detail, note });
+    const known = { kind, body, plaintext, answers, group, approval };
+    return JSON.stringify({ ...arrival, ...known, kept: entry.detail, note });
   };
   if (typeof callback === 'string') return unexplained(callback);
   if (typeof release === 'string') return unexplained(release);
@@ -88,6 +89,7 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
       plaintext,
       answers,
       group,
+      approval,
       ...(isSame ? {} : { kept: entry.detail, note: differenceNote(kept) }),
       proposal: proposalToJson(proposal),
     });

@@ -22,7 +22,6 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     retryable: proposal.retryable,
     /** Only refusals by rules count for lock-outs: see RefusalsClaim. */
     failed: proposal.failed === true || proposal.refusal !== undefined,
-    awaits: proposal.awaits === true,
     prices: proposal.prices,
     claims: proposal.claims,
     choices: proposal.choices ?? NO_CHOICES,

@@ -21,7 +21,7 @@ const ORIGIN = { because: 'ada and bob have to approve it', values: {}, address:
 
 describe('an approval claim', () => {
   it.each([
-    ['current', 'the approval request transfer:REQ-1 is as it was verified'],
+    ['current', 'ada and bob have to approve it'],
     [
       'missing',
       'the approval request transfer:REQ-1 no longer exists; have the callback sent again, and people asked',
@@ -39,6 +39,9 @@ describe('an approval claim', () => {
   ] as const)('explains what was found: %s', (approval, because) => {
     const found: ClaimResult = { type: 'approval', holds: approval === 'current', approval };
     expect(explainClaim(approvalClaim('transfer:REQ-1', 3), found, ORIGIN)).toBe(because);
+    // Of one that lacks approval, the rule says so, as long as people can still give it.
+    const lacking = explainClaim(approvalClaim('transfer:REQ-1', undefined), found, ORIGIN);
+    expect(lacking).toBe(approval === 'used' ? because : 'ada and bob have to approve it');
   });
 
   it('takes no answer to another claim for its own', () => {

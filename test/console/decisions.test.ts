@@ -218,6 +218,42 @@ describeOnBothStores('the decisions', (host) => {
     expect(text).toContain('<dt>input_data</dt>');
   });
 
+  it('one of a person who approved has what was signed, and the signature', async () => {
+    const console = await started();
+    const detail = (signature: object): string =>
+      JSON.stringify({
+        by: 'ada',
+        key: 'SHA256:abc',
+        signature,
+        statement: 'countersign-approval/1\nid <w-1>\n',
+      });
+    const record = (signature: object): Promise<string> =>
+      console.store.record({
+        source: 'vault',
+        type: 'approval',
+        subject: 'transfer:w-1',
+        verdict: '',
+        code: 'APPROVED_BY_PERSON',
+        of: '',
+        detail: detail(signature),
+      });
+    const shown = async (signature: object): Promise<string> =>
+      (await console.get(`/console/decisions/vault/${await record(signature)}`)).text;
+    const bySsh = await shown({ method: 'ssh', signature: '-----BEGIN <SSH> SIGNATURE-----' });
+    for (const each of [
+      'SHA256:abc',
+      'id &lt;w-1&gt;',
+      '-----BEGIN &lt;SSH&gt; SIGNATURE-----',
+      'ada approved it',
+    ]) {
+      expect(bySsh).toContain(each);
+    }
+    expect(await shown({ method: 'passkey', response: '{"id":"<x>"}' })).toContain(
+      '{&quot;id&quot;:&quot;&lt;x&gt;&quot;}',
+    );
+    expect(await shown({ method: 'passkey', response: 7 })).toContain('ada approved it');
+  });
+
   it('hostile texts are shown as texts', async () => {
     const console = await started();
     const hostile = ['<script>alert(1)</script>', `"onload='x'`, '\u202eevil', '{{7*7}}'];

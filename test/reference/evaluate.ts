@@ -42,13 +42,13 @@ export interface Standing {
   readonly retryable: boolean;
   /** Whether it says nothing about the callback, because something that is needed failed, such as a price. */
   readonly failed: boolean;
-  /** Whether only people's approval is missing. Of a choice, for one of the alternatives that are refused before. */
-  readonly awaits: boolean;
 }
 
 export interface Claim extends Standing {
   readonly wanted: Wanted;
   readonly decides: boolean;
+  /** Whether people can approve it. */
+  readonly awaits: boolean;
 }
 
 /** One of the alternatives must hold, each with its number in the policy. */
@@ -101,7 +101,6 @@ const ABSENT: Judged = {
   mayCover: false,
   retryable: false,
   failed: false,
-  awaits: false,
   counts: false,
   requires: [],
   taken: 0,
@@ -138,7 +137,7 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
       if ('any' in entry && judged.state !== 'absent') taken.push(judged.taken);
     }
   }
-  const { state, covers, retryable, counts, awaits } = together(deciding);
+  const { state, covers, retryable, counts } = together(deciding);
   const uncovered = inForce === undefined ? 'NOTHING_IN_FORCE' : 'NO_POLICY';
   return {
     approves: state !== 'fails' && covers,
@@ -146,7 +145,6 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
     retryable: state === 'fails' ? retryable : !covers && all.some(({ mayCover }) => mayCover),
     // What no policy covers is not refused by a rule.
     failed: !counts,
-    awaits,
     prices: looked.prices,
     requires: all.flatMap(({ requires }) => requires),
     taken,
@@ -175,7 +173,6 @@ function together(parts: readonly Judged[]): Judged {
     // Each that fails must change, so that they hold together.
     retryable: isFailing ? refusing.every((each) => each.retryable) : parts.some((each) => each.retryable),
     failed: parts.some(({ failed }) => failed),
-    awaits: isFailing && refusing.every(({ awaits }) => awaits),
     counts: refusing.some(({ counts }) => counts),
     requires: parts.flatMap(({ requires }) => requires),
   };
@@ -184,8 +181,7 @@ function together(parts: readonly Judged[]): Judged {
 function failing({ changes, failed }: Around, own: Partial<Standing> = {}): Judged {
   const isFailed = failed || own.failed === true;
   const retryable = changes || own.retryable === true;
-  const awaits = own.awaits === true;
-  return { ...ABSENT, state: 'fails', retryable, failed: isFailed, awaits, counts: !isFailed };
+  return { ...ABSENT, state: 'fails', retryable, failed: isFailed, counts: !isFailed };
 }
 
 function within(outer: Around, { state, changes, failed }: Tested, when?: When): Around {
@@ -219,9 +215,7 @@ function judgeTested(entry: Entry, of: Case, around: Around, { state }: Tested):
 function judgeRule(rule: Rule, of: Case, around: Around): Judged {
   const said = saidBy(rule, of, around);
   if (typeof said === 'string') {
-    const awaits = said === 'awaits approval';
-    const isFailed = awaits || said === 'lacks a price';
-    return failing(around, { retryable: said !== 'refuses', failed: isFailed, awaits });
+    return failing(around, { retryable: said !== 'refuses', failed: said === 'lacks a price' });
   }
   const { observes, changes, failed } = around;
   const requires = said.map((wanted): Claim => {
@@ -255,16 +249,15 @@ function judgeAny(entries: readonly Entry[], of: Case, around: Around): Judged {
     if (requires.length === 0) break;
   }
   const failed = judged.some((each) => each.failed);
-  const awaits = judged.some((each) => each.awaits);
   const retryable = around.changes || judged.some((each) => each.retryable);
   // Which of them is taken is only known later.
   const covers = judged.every((each) => each.state !== 'holds' || each.covers);
   const mayCover = judged.some((each) => each.mayCover) || (!covers && judged.some((each) => each.retryable));
   const [first] = alternatives;
-  if (first === undefined) return { ...failing(around, { retryable, failed, awaits }), mayCover };
+  if (first === undefined) return { ...failing(around, { retryable, failed }), mayCover };
   const holds = { ...ABSENT, state: 'holds', covers, mayCover, failed } as const;
   if (first.requires.length === 0) return { ...holds, taken: first.number };
-  const standing = { retryable, failed: around.failed || failed, awaits };
+  const standing = { retryable, failed: around.failed || failed };
   const choice = { decides: !around.observes, ...standing, alternatives };
   return { ...holds, retryable, requires: [choice], taken: choice };
 }

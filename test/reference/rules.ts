@@ -91,8 +91,8 @@ export type Wanted =
     }
   | { readonly type: 'mark'; readonly mark: string; readonly ageMs: number; readonly exempt: boolean }
   | { readonly type: 'order'; readonly members: Question['orderMembers'] }
-  /** That nothing has changed since people were heard. */
-  | { readonly type: 'approval' }
+  /** That enough people approve, and that nothing has changed since they were heard. */
+  | { readonly type: 'approval'; readonly approval: 'current' | 'changed' | 'missing' }
   | { readonly type: 'speed-up'; readonly max: number; readonly withinMs: number }
   | LockoutWanted;
 
@@ -108,7 +108,7 @@ export interface LockoutWanted {
   readonly forMs: number;
 }
 
-type Refusal = 'refuses' | 'refuses for now' | 'lacks a price' | 'awaits approval';
+type Refusal = 'refuses' | 'refuses for now' | 'lacks a price';
 /** What must hold in the store, which may be nothing, or a refusal. */
 type Said = readonly Wanted[] | Refusal;
 
@@ -146,11 +146,12 @@ function ofApproval(
   { by: group, quorum, within }: Rules['approval'],
   { approved, people, atMs }: Case,
 ): Said {
-  if (approved === undefined) return 'awaits approval';
+  if (approved === undefined) return [{ type: 'approval', approval: 'missing' }];
   const { by, askedAtMs, untilMs } = approved;
   const isInTime = atMs < untilMs && atMs < askedAtMs + msOf(within);
   const counting = people[group]?.filter((person) => by.includes(person)) ?? [];
-  return isInTime && counting.length >= Number(quorum) ? [{ type: 'approval' }] : 'awaits approval';
+  const isEnough = isInTime && counting.length >= Number(quorum);
+  return [{ type: 'approval', approval: isEnough ? 'current' : 'changed' }];
 }
 
 function ofAmounts({ max, approvals }: Rules['amount-limit'], of: Case): Said {

@@ -66,7 +66,7 @@ interface Checked {
   readonly took: string;
   readonly numbers: readonly number[];
   /** Of each that refuses. */
-  readonly refusing: readonly Standing[];
+  readonly refusing: readonly (Standing & Pick<Claim, 'awaits'>)[];
 }
 
 /** Everything that one source's decisions depend on. */
@@ -159,7 +159,7 @@ export class SourceModel {
     // The code names what stands, not what may pass by itself.
     const byClaim = proposal.retryable && stands;
     const refusal = (byClaim ? undefined : proposal.refusal) ?? 'RULE_REFUSED';
-    const awaits = refusals.every((each) => each.awaits);
+    const awaits = proposal.approves && refusing.every((each) => each.awaits);
     const code = approves ? 'APPROVED' : awaits ? 'AWAITING_APPROVAL' : refusal;
     if (code === 'RULE_REFUSED' && refusals.some(({ failed }) => !failed)) {
       const looked = claims.filter(([, { type }]) => type === 'refusals').map(([{ wanted }]) => wanted);
@@ -193,16 +193,30 @@ export class SourceModel {
       found.set(claim, result);
       return result.holds;
     };
+    const isMet = (requirement: Requirement): boolean =>
+      isClaim(requirement)
+        ? found.get(requirement)?.holds === true
+        : requirement.alternatives.some(({ requires }) => requires.every(isMet));
+    // What does not hold lacks only people's approval: of a choice, one alternative that lacks nothing else.
+    const awaits = (requirement: Requirement): boolean =>
+      isClaim(requirement)
+        ? requirement.awaits && found.has(requirement)
+        : requirement.alternatives.some(({ requires }) =>
+            requires.every((each) => isMet(each) || awaits(each)),
+          );
     const take = (requirement: Requirement): Taken | undefined => {
       if (isClaim(requirement)) return holds(requirement) ? { path: '', number: 1 } : undefined;
       for (const [at, { number, requires }] of requirement.alternatives.entries()) {
         const from = taken.length;
         const paths: string[] = [];
-        const isTaken = requires.every((each) => {
+        let isTaken = true;
+        for (const each of requires) {
           const one = take(each);
           if (one !== undefined) paths.push(one.path);
-          return one !== undefined;
-        });
+          isTaken &&= one !== undefined;
+          // People are asked only once all else holds.
+          if (one === undefined && !awaits(each)) break;
+        }
         if (isTaken) return { path: `(${at + 1}${paths.join('')})`, number };
         taken.length = from;
       }
@@ -213,30 +227,21 @@ export class SourceModel {
     const choices = proposal.requires.filter((each): each is Choice => !isClaim(each));
     const chosen = new Map(choices.map((choice) => [choice, take(choice)]));
 
-    const standing = (claim: Claim): Standing => ({
+    const standing = (claim: Claim): Standing & Pick<Claim, 'awaits'> => ({
       retryable: claim.retryable,
       // A lock-out, and a list that is missing, say nothing about the callback.
       failed: claim.failed || isLockout(claim.wanted) || found.get(claim)?.missing === true,
       awaits: claim.awaits,
     });
-    const isMet = (requirement: Requirement): boolean =>
-      isClaim(requirement)
-        ? found.get(requirement)?.holds === true
-        : requirement.alternatives.some(({ requires }) => requires.every(isMet));
-    // The first that fails of an alternative decides it.
-    const awaits = (requirement: Requirement): boolean =>
-      requirement.awaits ||
-      (!isClaim(requirement) &&
-        requirement.alternatives.some(({ requires }) => {
-          const first = requires.find((each) => !isMet(each));
-          return first !== undefined && awaits(first);
-        }));
     // A change of one alternative is enough.
-    const standingOf = (choice: Choice): Standing => {
-      const failing = claimsWithin(choice).filter((claim) => found.get(claim)?.holds === false);
+    const standingOf = (choice: Choice): Standing & Pick<Claim, 'awaits'> => {
+      const isAwaiting = awaits(choice);
+      const failing = claimsWithin(choice)
+        .filter((claim) => found.get(claim)?.holds === false)
+        .filter((claim) => isAwaiting || !claim.awaits);
       const all = [choice, ...failing.map(standing)];
       const [retryable, failed] = [all.some((each) => each.retryable), all.some((each) => each.failed)];
-      return { retryable, failed, awaits: awaits(choice) };
+      return { retryable, failed, awaits: isAwaiting };
     };
     return {
       claims: proposal.requires.flatMap(claimsWithin).map((each) => [each, found.get(each) ?? NOT_CHECKED]),

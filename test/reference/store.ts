@@ -136,7 +136,7 @@ export class StateModel {
       case 'order':
         return checkOrder(this.#orders.get(subject), wanted.members, atMs);
       case 'approval':
-        return { type: 'approval', holds: true, approval: 'current' };
+        return { type: 'approval', holds: wanted.approval === 'current', approval: wanted.approval };
       case 'speed-up': {
         const { approvedAtMs, speedUps } = approvals;
         const isSoon = approvedAtMs > 0 && atMs - approvedAtMs <= wanted.withinMs;

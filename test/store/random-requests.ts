@@ -75,7 +75,6 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
     at < of ? { ...claim, result: at } : { ...claim, result: at, decides: false },
   );
   const refusal = refusalOf(random, approves, revision);
-  const awaits = !approves && refusal === undefined && random.oneIn(2);
   const choices = of < claims.length || random.oneIn(12) ? [randomChoice(random, claims, of, 0)] : undefined;
   return request({
     source,
@@ -95,9 +94,8 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
     ]),
     approves,
     refusal,
-    failed: !approves && (awaits || random.oneIn(4)),
-    retryable: !approves && (awaits || random.oneIn(3)),
-    ...(awaits && { awaits }),
+    failed: !approves && random.oneIn(4),
+    retryable: !approves && random.oneIn(3),
     prices: random.pick([0, 0, prices, random.oneIn(8) ? prices + 1 : prices]),
     claims,
     ...(choices && { choices }),
@@ -166,7 +164,6 @@ function randomChoice(random: Random, claims: readonly Claim[], of: number, dept
     decides: !random.oneIn(5),
     retryable: random.oneIn(3),
     failed: random.oneIn(6),
-    ...(random.oneIn(4) && { awaits: true }),
     alternatives: shares.map((requires) => {
       const [first, ...others] = requires;
       const inner = (): Choice => ({
@@ -225,7 +222,8 @@ const drawMark: Draw = (random, how, source) => {
 const drawOrder: Draw = (random, how) =>
   orderClaim(random.oneIn(4) ? { ...MEMBERS, amount: '7' } : MEMBERS, how);
 
-const drawApproval: Draw = (random, how) => approvalClaim(random.pick(REQUESTS), 1 + random.below(3), how);
+const drawApproval: Draw = (random, how) =>
+  approvalClaim(random.pick(REQUESTS), random.oneIn(3) ? undefined : 1 + random.below(3), how);
 
 const drawSpeedUp: Draw = (random, how) =>
   speedUpClaim(random.below(3), random.pick([MINUTE_MS, DAY_MS]), how);

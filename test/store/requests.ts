@@ -256,7 +256,12 @@ export function orderClaim(
 }
 
 /** That the approval request of the source is at the version. */
-export function approvalClaim(id: string, version: number, over: Partial<ApprovalClaim> = {}): ApprovalClaim {
+/** Without a version, too few people have approved it. */
+export function approvalClaim(
+  id: string,
+  version: number | undefined,
+  over: Partial<ApprovalClaim> = {},
+): ApprovalClaim {
   return { type: 'approval', result: 0, decides: true, retryable: false, id, version, ...over };
 }
 

@@ -94,7 +94,7 @@ export function entryId(session: Session, call: Call, written: string): { source
 
 function entryText(entry: JournalEntry, first?: JournalEntry, transaction?: RecordedTransaction): string {
   const decision = explainJournalEntry(entry, first);
-  const { body, plaintext } = decision.detail;
+  const { body, plaintext, statement, signature } = decision.detail;
   return [
     describeDecision(entry, first),
     '',
@@ -102,6 +102,10 @@ function entryText(entry: JournalEntry, first?: JournalEntry, transaction?: Reco
     ...(transaction === undefined ? [] : ['', 'transaction', ...transactionLines(transaction)]),
     ...(body === undefined ? [] : ['', 'body', printableLines(body)]),
     ...(plaintext === undefined ? [] : ['', 'plaintext', printableLines(plaintext)]),
+    ...(statement === undefined ? [] : ['', 'statement', printableLines(statement)]),
+    ...(signature === undefined
+      ? []
+      : ['', 'signature', printableLines(signature.signature ?? signature.response ?? '')]),
   ].join('\n');
 }
 
@@ -123,6 +127,7 @@ function factsOf(entry: JournalEntry, explanation: EntryExplanation): readonly [
     ['terms', pairs(terms)],
     ['unknown', unknown.join(', ')],
     ['txid', txid],
+    ['key', detail.key ?? ''],
     ['added', (detail.add ?? []).join(', ')],
     ['removed', (detail.remove ?? []).join(', ')],
   ];

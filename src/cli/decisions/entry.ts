@@ -93,14 +93,10 @@ export function otherwiseLine(
 export function decisionRow(entry: JournalEntry): readonly string[] {
   const { atMs, verdict, type, code, subject } = entry;
   const kind = type === 'decision' || code === '' ? code || type : `${code} (${type})`;
-  return [
-    isoTime(atMs),
-    verdict,
-    kind,
-    entryName(entry),
-    printable(subject),
-    printable(explainJournalEntry(entry).because),
-  ];
+  const { because, detail } = explainJournalEntry(entry);
+  const people = verdict === 'SUCCESS' ? (detail.approval?.approvers ?? []) : [];
+  const by = people.length === 0 ? '' : `; approved by people: ${people.join(', ')}`;
+  return [isoTime(atMs), verdict, kind, entryName(entry), printable(subject), printable(`${because}${by}`)];
 }
 
 /** An entry as JSON, with the explanation of {@link describeDecision}. */

@@ -98,13 +98,16 @@ function exceptionLines(run: Run, open: readonly RecordedItem[]): readonly strin
 export function exceptionRow(item: Omit<OpenException, 'day'>): readonly string[] {
   const { run, ours, theirs } = item;
   const sides = [
-    ours === undefined ? '' : `approved ${ours.amount} ${ours.coin}`,
+    ours === undefined ? '' : `approved ${ours.amount} ${ours.coin}${approversText(ours)}`,
     theirs === undefined ? '' : `settled ${theirs.amount} ${theirs.coin}`,
   ].filter((side) => side !== '');
   return [`${run}/${item.item}`, item.class, `${item.source}/${item.id}`, sides.join(', '), item.note].map(
     printable,
   );
 }
+
+const approversText = ({ approvers = [] }: NonNullable<RecordedItem['ours']>): string =>
+  approvers.length === 0 ? '' : ` by ${approvers.join(', ')}`;
 
 /** The result for machines. It has no time and no author, so the same inputs give the same text. */
 export function runJson(result: RunResult) {

@@ -50,7 +50,7 @@ async function show({ store, sources }: DecisionsParts, { parameters }: PageRequ
     up: { to: link`/decisions`, label: 'Decisions' },
     content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${
       transaction !== undefined && transactionCard(transaction)
-    }${callbackCard(explanation)}${aboutTable(others.filter((each) => each.id !== id).map(foundEntry))}`,
+    }${callbackCard(explanation)}${signatureCard(explanation)}${aboutTable(others.filter((each) => each.id !== id).map(foundEntry))}`,
   };
 }
 
@@ -219,6 +219,18 @@ function callbackCard({ detail }: EntryExplanation): Html | false {
     ]),
     textUnder('Body, as it arrived', body),
     plaintext !== undefined && textUnder('What was in its envelope', plaintext),
+  );
+}
+
+/** What a person signed. Who trusts no program of ours verifies it. */
+function signatureCard({ detail: { key = '', statement, signature } }: EntryExplanation): Html | false {
+  if (statement === undefined) return false;
+  const by = signature?.signature ?? signature?.response;
+  return card(
+    'What was signed',
+    facts([['Key', html`<span class="mono">${key}</span>`]]),
+    textUnder('Statement', statement),
+    by !== undefined && textUnder('Signature', by),
   );
 }
 

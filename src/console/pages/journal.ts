@@ -276,7 +276,12 @@ function exceptionRow(
   return [
     `${run}/${item}`,
     html`${source} ${id}`,
-    ours === undefined ? '' : html`${ours.amount} ${ours.coin} ${placeLink(ours.place)}`,
+    ours === undefined
+      ? ''
+      : html`${ours.amount} ${ours.coin}
+        ${placeLink(ours.place)}${
+          ours.approvers !== undefined && html` <span class="muted">by ${ours.approvers.join(', ')}</span>`
+        }`,
     theirs === undefined
       ? ''
       : html`${theirs.amount} ${theirs.coin} <span class="muted">${theirs.place}</span>`,

@@ -1,10 +1,12 @@
 import { z } from 'zod';
+import { subjectOf } from '../../callback/callback.ts';
+import type { ClaimRequest } from '../../claims/claims.ts';
 import type { PeoplesApproval } from '../facts.ts';
 import { fixFor, formatInput } from '../fault.ts';
 import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
 import { announcedOrder } from '../order-members.ts';
-import { type RuleOutcome, refuse } from '../outcome.ts';
+import type { RuleOutcome } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
 import { defineRule } from './rule.ts';
 
@@ -48,26 +50,19 @@ export const approval = defineRule({
       evaluate: (callback, { approval: given, nowMs, scheme }) => {
         // Each member counts once.
         const approvers = members.filter((name) => given?.approvers.includes(name) === true);
-        const people = { ...values, approvers: approvers.join(' ') };
         const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
-        const because = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
-        if (given === undefined) return awaits(because, people);
+        const counted = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
+        const people = { ...values, approvers: approvers.join(' ') };
+        const id = subjectOf(callback);
+        if (given === undefined) return claimed(id, counted, people);
         const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + within.ms);
         const problem = problemOf(given, { nowMs, untilMs });
-        if (problem !== undefined) return awaits(problem, values);
-        if (approvers.length < quorum) return awaits(because, people);
-        return {
-          verdict: 'claim',
-          because: `${because}, and nothing has changed about that since`,
-          values: people,
-          claims: [
-            { type: 'approval', id: given.id, version: given.version },
-            ...(given.order === true ? [announcedOrder(callback, scheme)] : []),
-          ],
-          valid: { fromMs: 0, untilMs },
-          retryable: true,
-          failed: true,
-        };
+        if (problem !== undefined) return claimed(id, problem, values);
+        const order = given.order === true ? [announcedOrder(callback, scheme)] : [];
+        if (approvers.length < quorum) return claimed(id, counted, people, { order });
+        const because = `${counted}, and nothing has changed about that since`;
+        const { version } = given;
+        return { ...claimed(id, because, people, { version, order }), valid: { fromMs: 0, untilMs } };
       },
     };
   },
@@ -85,9 +80,17 @@ function problemOf(
   return nowMs < untilMs ? undefined : 'what was approved has expired';
 }
 
-const awaits = (because: string, values: RuleOutcome['values']): RuleOutcome => ({
-  ...refuse(because, values),
+/** Without a version, the claim never holds. */
+const claimed = (
+  id: string,
+  because: string,
+  values: RuleOutcome['values'],
+  { version, order = [] }: { readonly version?: number; readonly order?: readonly ClaimRequest[] } = {},
+): RuleOutcome => ({
+  verdict: 'claim',
+  because,
+  values,
+  claims: [{ type: 'approval', id, version }, ...order],
   retryable: true,
   failed: true,
-  awaits: true,
 });

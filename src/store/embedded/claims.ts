@@ -7,7 +7,13 @@ import { type OrderClaim, type OrderFound, type OrderResult, differingMembers } 
 import type { SpeedUpClaim, SpeedUpResult } from '../../claims/speed-up.ts';
 import type { WindowClaim, WindowResult } from '../../claims/window.ts';
 import type { Amount } from '../../values/amount.ts';
-import { type Alternative, type Choice, claimsIn, standingInStore } from '../../policy/proposal.ts';
+import {
+  type Alternative,
+  type Choice,
+  awaitsApproval,
+  claimsIn,
+  standingInStore,
+} from '../../policy/proposal.ts';
 import type { Standing } from '../../policy/standing.ts';
 import type { SettleStep } from '../settle-step.ts';
 import type { ApprovalRequestRecord, Order } from '../store.ts';
@@ -83,19 +89,25 @@ export function checkClaims(
     inChoices.has(at) ? NOT_CHECKED : resultOf(claim),
   );
   const taken: Claim[] = [];
+  const holdsClaim = (at: number): boolean => {
+    const claim = claims[at];
+    if (claim === undefined) return false;
+    taken.push(claim);
+    const result = resultOf(claim);
+    results[at] = result;
+    return result.holds;
+  };
   const holdsAll = ({ requires }: Alternative): boolean => {
     // The evaluation refused it.
     if (requires === undefined) return false;
     const from = taken.length;
-    const holds = requires.every((item) => {
-      if (typeof item !== 'number') return holdsOne(item);
-      const claim = claims[item];
-      if (claim === undefined) return false;
-      taken.push(claim);
-      const result = resultOf(claim);
-      results[item] = result;
-      return result.holds;
-    });
+    let holds = true;
+    for (const item of requires) {
+      if (typeof item === 'number' ? holdsClaim(item) : holdsOne(item)) continue;
+      holds = false;
+      // What else it requires is checked before people are asked.
+      if (!awaitsApproval(item, results)) break;
+    }
     if (!holds) taken.splice(from).forEach(undo);
     return holds;
   };

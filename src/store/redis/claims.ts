@@ -36,7 +36,7 @@ export function claimArguments(claim: Claim): string[] {
   }
   if (claim.type === 'mark') return [header(claim, `${flag(claim.exempt)} ${claim.ageMs}`)];
   if (claim.type === 'speed-up') return [header(claim, `${claim.max} ${claim.withinMs}`)];
-  if (claim.type === 'approval') return [header(claim, String(claim.version)), claim.id];
+  if (claim.type === 'approval') return [header(claim, String(claim.version ?? '-')), claim.id];
   if (claim.type === 'order') {
     const members = Object.entries(claim.members);
     const also = Object.entries(claim.also ?? {}).flatMap(([name, texts]) =>

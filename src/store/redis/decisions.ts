@@ -217,18 +217,17 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     expected.highWaterMark,
     request.scheme,
     flag(request.failed),
-    flag(request.awaits),
     request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
   ];
 }
 
 /** Whether it decides, whether its refusal is retryable, whether it is by a failure, and its alternatives. */
-function choiceArgument({ decides, retryable, failed, awaits, alternatives }: Choice): unknown {
+function choiceArgument({ decides, retryable, failed, alternatives }: Choice): unknown {
   const required = alternatives.flatMap(({ requires }) => (requires === undefined ? [] : [requires]));
   const items = required.map((each) =>
     each.map((item) => (typeof item === 'number' ? item : choiceArgument(item))),
   );
-  return [flag(decides), flag(retryable), flag(failed === true), items, flag(awaits === true)];
+  return [flag(decides), flag(retryable), flag(failed === true), items];
 }
 
 const notificationReply = z.tuple([

@@ -52,19 +52,24 @@ const given = (approvers: readonly string[], over: Partial<PeoplesApproval> = {}
 const judged = (entry: string, approval?: PeoplesApproval, nowMs = NOON) =>
   evaluateAt(releaseOf(onePolicy(entry)), payment(), nowMs, { approval });
 
+/** The claim of which no request has the version. */
+const LACKING = {
+  type: 'approval',
+  id: 'payment:o-1',
+  version: undefined,
+  result: 0,
+  decides: true,
+  retryable: true,
+  failed: true,
+};
+
 const rowsOf = tablesOf(new URL('cases/approval.yaml', import.meta.url));
 
 describe('approval', () => {
   it.each(rowsOf('refused', strings, string))('by %s is not enough', (approvers, because) => {
     const proposal = judged(TWO, given(approvers));
-    expect(proposal).toMatchObject({
-      approves: false,
-      retryable: true,
-      failed: true,
-      awaits: true,
-      claims: [],
-    });
-    expect(proposal.results).toMatchObject([{ verdict: 'refuse', because }]);
+    expect(proposal.claims).toEqual([LACKING]);
+    expect(proposal.results).toMatchObject([{ verdict: 'claim', because }]);
   });
 
   const ENOUGH = given(['ada', 'ben'], { createdAtMs: NOON, expiresAtMs: NOON + 9 * DAY_MS });
@@ -82,16 +87,8 @@ describe('approval', () => {
     ],
   ])('awaits approval if %s', (_, approval, because, nowMs) => {
     const proposal = judged(TWO, approval, nowMs);
-    expect(proposal).toMatchObject({
-      approves: false,
-      retryable: true,
-      failed: true,
-      awaits: true,
-      claims: [],
-    });
-    expect(proposal.results).toMatchObject([
-      { verdict: 'refuse', because: expect.stringContaining(because) },
-    ]);
+    expect(proposal.claims).toEqual([LACKING]);
+    expect(proposal.results).toMatchObject([{ verdict: 'claim', because: expect.stringContaining(because) }]);
   });
 
   it('claims that the request has not changed, as long as the time of the rule is not over', () => {
@@ -105,21 +102,11 @@ describe('approval', () => {
 
   it.each(rowsOf('claimed', strings, string))('by %s is enough', (approvers, names) => {
     const proposal = judged(TWO, given(approvers));
-    expect(proposal).toMatchObject({ approves: true, awaits: undefined, validUntilMs: NOON + 1 });
+    expect(proposal).toMatchObject({ approves: true, validUntilMs: NOON + 1 });
     expect(proposal.results).toMatchObject([
       { verdict: 'claim', values: { group: 'treasury', quorum: '2', approvers: names } },
     ]);
-    expect(proposal.claims).toEqual([
-      {
-        type: 'approval',
-        id: 'payment:o-1',
-        version: 3,
-        result: 0,
-        decides: true,
-        retryable: true,
-        failed: true,
-      },
-    ]);
+    expect(proposal.claims).toEqual([{ ...LACKING, version: 3 }]);
   });
 
   it.each(rowsOf('faults', string, string))('%s is a fault', (parameters, because) => {
@@ -153,22 +140,19 @@ describe('approval', () => {
     if (!stored.ok) throw new Error('the stored policies are wrong');
     expect(smaller.release.revision).not.toBe(before.revision);
     const facts = { approval: given(['ada', 'ben']) };
-    expect(evaluateAt(before, payment(), NOON, facts).approves).toBe(true);
+    expect(evaluateAt(before, payment(), NOON, facts).claims).toEqual([{ ...LACKING, version: 3 }]);
     for (const release of [smaller.release, stored.release]) {
-      expect(evaluateAt(release, payment(), NOON, facts)).toMatchObject({ approves: false, awaits: true });
+      expect(evaluateAt(release, payment(), NOON, facts).claims).toEqual([LACKING]);
     }
   });
 
-  it.each(rowsOf('together', string, string))('%s: %s', (entry, expected) => {
-    const proposal = judged(entry);
-    const { approves, awaits, refusal } = proposal;
-    const found = approves ? 'approves' : awaits === true ? 'awaits' : (refusal ?? 'refuses');
-    // What the journal keeps says the same.
-    const read = proposalFromJson(JSON.parse(JSON.stringify(proposalToJson(proposal))));
-    expect(read.awaits).toBe(awaits);
-    expect(
-      [found, ...(read.choices ?? []).map((each) => (each.awaits === true ? 'awaits' : 'none'))].join(' '),
-    ).toBe(expected);
+  it('claims the request of the callback, whatever was given', () => {
+    const { claims } = judged(TWO, given(['ada', 'ben'], { id: 'payment:o-2' }));
+    expect(claims).toEqual([{ ...LACKING, version: 3 }]);
+    // The journal keeps that too few have approved.
+    const read = proposalFromJson(JSON.parse(JSON.stringify(proposalToJson(judged(TWO)))));
+    expect(read.claims).toMatchObject([{ type: 'approval', id: 'payment:o-1' }]);
+    expect(read.claims[0]).not.toHaveProperty('version');
   });
 
   it('covers what it approves, alone', () => {
@@ -179,36 +163,40 @@ describe('approval', () => {
   });
 
   it('is not the rule that decides if another one refuses as well', () => {
+    const missing = { type: 'approval', holds: false, approval: 'missing' } as const;
     const both = `all: [{ ${TWO} }, amount-limit: { max: 1 }]`;
     const proposal = evaluateAt(releaseOf(onePolicy(both)), payment(), NOON);
     const deciding = { rule: 'amount-limit#1.2' };
-    expect(explain(proposal, { code: 'RULE_REFUSED', claims: [] })).toMatchObject({
+    expect(explain(proposal, { code: 'RULE_REFUSED', claims: [missing] })).toMatchObject({
       deciding,
       next: { rule: 'approval#1.1' },
     });
-    const alone = judged(TWO);
-    expect(explain(alone, { code: 'AWAITING_APPROVAL', claims: [] })).toMatchObject({
+    expect(explain(judged(TWO), { code: 'AWAITING_APPROVAL', claims: [missing] })).toMatchObject({
       deciding: { rule: 'approval#1' },
       because: 'one/approval#1 refuses: 0 of 2 of treasury approved it',
     });
   });
 
-  it('is not the rule that decides if a claim of another one fails, after a change of the request', () => {
+  it('is not the rule that decides if a claim of another one fails', () => {
     const both = `all: [{ ${TWO} }, velocity-limit: { window: 1h, max: 1 }]`;
     const used = { type: 'window', holds: false, reserved: 0n, used: 0n } as const;
     const changed = { type: 'approval', holds: false, approval: 'changed' } as const;
-    const proposal = judged(both, given(['ada', 'ben']));
-    expect(explain(proposal, { code: 'RULE_REFUSED', claims: [changed, used] })).toMatchObject({
-      deciding: { rule: 'velocity-limit#1.2' },
-      next: { rule: 'approval#1.1' },
+    for (const proposal of [judged(both), judged(both, given(['ada', 'ben']))]) {
+      expect(explain(proposal, { code: 'RULE_REFUSED', claims: [changed, used] })).toMatchObject({
+        deciding: { rule: 'velocity-limit#1.2' },
+        next: { rule: 'approval#1.1' },
+      });
+    }
+    const awaiting = { code: 'AWAITING_APPROVAL', claims: [changed, { ...used, holds: true }] };
+    const deciding = (because: string) => ({
+      rule: 'approval#1.1',
+      because: expect.stringContaining(because),
     });
-    expect(
-      explain(proposal, { code: 'AWAITING_APPROVAL', claims: [changed, { ...used, holds: true }] }),
-    ).toMatchObject({
-      deciding: { rule: 'approval#1.1', because: expect.stringContaining('was changed while') },
+    expect(explain(judged(both, given(['ada', 'ben'])), awaiting)).toMatchObject({
+      deciding: deciding('was changed while'),
     });
-    expect(explain(judged(both), { code: 'RULE_REFUSED', claims: [used] })).toMatchObject({
-      deciding: { rule: 'velocity-limit#1.2' },
+    expect(explain(judged(both, given(['ada'])), awaiting)).toMatchObject({
+      deciding: deciding('1 of 2 of treasury approved it (ada)'),
     });
   });
 

@@ -45,8 +45,8 @@ import { type OpenStore, type StoreUnderTest, testsOn } from './store-under-test
  *   `sign_start` about a transfer of `vault`, whose id is 1 unless it is named, under the revision that was pushed
  *   last. `of`, a counter's room, may be followed by another window than the rolling hour.
  * - `choosing (0 1 | 2)` makes a choice: the claims 0 and 1, or claim 2. A claim decides nothing by itself then,
- *   unless it is `deciding`. What was not looked at is `unchecked`. `?` is an alternative that the evaluation refused
- *   only for lack of people's approval; a whole proposal like that `awaits`.
+ *   unless it is `deciding`. What was not looked at is `unchecked`.
+ * - `approval ID` is the claim of a rule that too few people have approved; with `at`, enough have, at that version.
  * - `across NAME` is a counter of a group: `shop` and `kiosk` are in `sales`, `vault` in `shop`, `alone` in none.
  * - An answer has a verdict or a code, an outcome, `as NAME` to name it, `repeats NAME`, `journalled` if its entry
  *   says the same, and what each of its claims found, all of them and in their order.
@@ -159,23 +159,18 @@ const membersOf = (texts: readonly string[]): Readonly<Record<string, string>> =
 
 /** The choices of `(0 1 | (2 | 3)) (4)`: alternatives, each with the claims and the choices that it requires. */
 function choicesOf(text: string): readonly Choice[] {
-  const [decides, tokens] = [!text.includes('observed'), text.match(/[()|?]|\d+/g) ?? []];
+  const [decides, tokens] = [!text.includes('observed'), text.match(/[()|]|\d+/g) ?? []];
   const choiceIn = (): Choice => {
-    const alternatives: (Requirement[] | undefined)[] = tokens[0] === ')' ? [] : [[]];
-    let awaits = false;
+    const alternatives: Requirement[][] = tokens[0] === ')' ? [] : [[]];
     for (let token = tokens.shift(); token !== ')'; token = tokens.shift()) {
       if (token === undefined) throw new Error(`${text} has no end`);
       if (token === '|') alternatives.push([]);
-      else if (token === '?') {
-        alternatives[alternatives.length - 1] = undefined;
-        awaits = true;
-      } else alternatives.at(-1)?.push(token === '(' ? choiceIn() : Number(token));
+      else alternatives.at(-1)?.push(token === '(' ? choiceIn() : Number(token));
     }
     return {
       result: 0,
       decides,
-      retryable: awaits,
-      ...(awaits && { failed: true, awaits }),
+      retryable: false,
       alternatives: alternatives.map((requires) => ({ from: 0, to: 0, requires })),
     };
   };
@@ -234,8 +229,10 @@ function claimIn(words: Words): Claim {
       const members = Object.entries(membersOf(words.rest())).filter(([name]) => name !== without);
       return orderClaim(Object.fromEntries(members), over);
     }
-    case 'approval':
-      return approvalClaim(words.next(), Number(words.after('at')), over);
+    case 'approval': {
+      const [id, at] = [words.next(), words.after('at')];
+      return approvalClaim(id, at === undefined ? undefined : Number(at), over);
+    }
     case 'sped-up':
       return speedUpClaim(Number(words.next()), msOf(words.after('within') ?? ''), over);
     default:
@@ -326,7 +323,6 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
     const [from, until] = [words.after('from'), words.after('until')];
     const saying = words.after('saying');
     const refusal = REFUSALS.find((each) => each === saying);
-    const awaits = words.has('awaits');
     const asked = of({
       subject: words.after('about') ?? `${kind}:${id}`,
       question,
@@ -336,10 +332,9 @@ function tellerOf({ store: first, clock, another, reopen }: StoreUnderTest) {
       prices: Number(words.after('priced') ?? 0),
       scheme: words.after('by') ?? '',
       revision: revision === 'nothing' ? '' : revisionOf(revision),
-      approves: !words.has('refuses') && !awaits,
-      retryable: words.has('retryable') || awaits,
-      failed: words.has('failed') || awaits,
-      ...(awaits && { awaits }),
+      approves: !words.has('refuses'),
+      retryable: words.has('retryable'),
+      failed: words.has('failed'),
       speedUp: words.has('speed-up'),
       ...(words.has('other-terms') && { terms: 'other terms' }),
       ...(source !== undefined && { source }),

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { groupOfKey, groupedKey } from '../../../src/claims/window.ts';
+import type { Claim } from '../../../src/claims/claims.ts';
 import type { SettleRequest, Store } from '../../../src/store/store.ts';
 import { type Tally, run } from '../../../tools/fuzz/policies/run.ts';
 import { sha256Hex } from '../../../src/values/canonical.ts';
@@ -41,6 +42,10 @@ const settling = (change: (proposal: SettleRequest['proposal']) => SettleRequest
     settle: (request) => store.settle({ ...request, proposal: change(request.proposal) }),
   }));
 
+/** Whether people's approval is lacking among the claims. */
+const isLacking = (claims: readonly (Claim | undefined)[] = []): boolean =>
+  claims.some((claim) => claim?.type === 'approval' && claim.version === undefined);
+
 describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
   it.each<[string, (proposal: SettleRequest['proposal']) => SettleRequest['proposal']]>([
     [
@@ -56,13 +61,19 @@ describe('of random policies', { timeout: 4 * MINUTE_MS }, () => {
     ],
     [
       'asks people about what another rule refuses',
-      (proposal) => (proposal.awaiting === undefined ? proposal : { ...proposal, awaits: true }),
+      (proposal) => (isLacking(proposal.claims) ? { ...proposal, approves: true } : proposal),
     ],
     [
       'does not ask people where one alternative lacks only their approval',
       ({ choices = [], ...rest }) => ({
         ...rest,
-        choices: choices.map((each) => ({ ...each, awaits: undefined })),
+        choices: choices.map((each) => ({
+          ...each,
+          alternatives: each.alternatives.map(({ requires, ...alternative }) => ({
+            ...alternative,
+            requires: isLacking(requires?.map((at) => rest.claims[Number(at)])) ? undefined : requires,
+          })),
+        })),
       }),
     ],
     [

@@ -1,16 +1,17 @@
 --- @include approval_request
 
 -- approval: an approval request of the source is at the version at which the caller has read it. Header: the
--- version. Text: the id of the request. Keys: the request, and the open requests of the source. Both the request
--- and the subject, in its field `a:` and the id, keep the entry of the approval that used the request, so that a
--- subject which Redis forgot does not use it a second time.
+-- version; `-` if too few people have approved it, so that it never holds. Text: the id of the request. Keys: the
+-- request, and the open requests of the source. Both the request and the subject, in its field `a:` and the id,
+-- keep the entry of the approval that used the request, so that a subject which Redis forgot does not use it a
+-- second time.
 function CLAIM_KINDS.approval()
   local kind = { plain = true }
 
   function kind.read(claim, header, rest, at)
     local version = string.match(header, '^(%d+)$', rest)
-    if not version then error('unknown claim: ' .. header) end
-    claim.version, claim.id = tonumber(version), ARGV[at]
+    if not version and string.sub(header, rest) ~= '-' then error('unknown claim: ' .. header) end
+    claim.version, claim.id = version and tonumber(version), ARGV[at]
     claim.remembered = 'a:' .. claim.id
     return at + 1, 2
   end

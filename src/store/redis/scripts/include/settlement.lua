@@ -12,12 +12,12 @@
 -- refuse(claim, step): counts a refusal for a lock-out.
 -- clock_is_right: true if the clock counts even if it seems to have jumped.
 
-local CLAIMS_FROM = 23
+local CLAIMS_FROM = 22
 
 local control, subject = KEYS[1], KEYS[2]
 local caller_clock, _, subject_ms, name_of_subject, terms, question, speed_up, revision, valid_from,
   valid_until, approving, refusal_code, retryable, prices, detail, known_epoch, mark_field, high_water_mark,
-  scheme, failed, awaits, choices_json = unpack(ARGV, 1, CLAIMS_FROM - 1)
+  scheme, failed, choices_json = unpack(ARGV, 1, CLAIMS_FROM - 1)
 local proposed = approving == '1'
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
   mark_field, 'held')
@@ -111,7 +111,7 @@ end
 local approves = proposed and revision ~= ''
 -- How the refusal stands; false as long as nothing refuses.
 local standing = not proposed
-  and { retryable = retryable == '1', failed = failed == '1', awaits = awaits == '1' }
+  and { retryable = retryable == '1', failed = failed == '1', awaits = false }
 local function refused_by(cause)
   approves = false
   standing = standing and all_of(standing, cause) or cause
@@ -127,10 +127,9 @@ local function check(index)
   return claim.holds
 end
 
--- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, its
--- alternatives, and whether one that the evaluation refused lacks only people's approval. An alternative is a list
--- of claims, by their indexes from 0, and of further choices. The first alternative that holds is taken, and only
--- its claims reserve. Returns a function that checks the choices, to be called when the other claims have been
+-- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, and its
+-- alternatives. An alternative is a list of claims, by their indexes from 0, and of further choices. The first
+-- alternative that holds is taken, and only its claims reserve. Returns a function that checks the choices, to be called when the other claims have been
 -- checked.
 local function prepare_choices(choices)
   local function each_claim(choice, visit)
@@ -147,10 +146,11 @@ local function prepare_choices(choices)
     end)
   end
 
-  -- Both also return whether it lacks only people's approval if it does not hold.
+  -- Both also return whether it lacks only people's approval if it does not hold. What else an alternative requires
+  -- is checked before people are asked.
   local taken, holds_one = {}, nil
   local function holds_all(alternative)
-    local from = #taken + 1
+    local from, lacks, lacks_more = #taken + 1, false, false
     for _, item in ipairs(alternative) do
       local holds, awaits
       if type(item) == 'table' then
@@ -159,18 +159,18 @@ local function prepare_choices(choices)
         holds, awaits = check(item + 1), claims[item + 1].awaits
         taken[#taken + 1] = claims[item + 1]
       end
-      if not holds then
-        for at = #taken, from, -1 do
-          if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
-          taken[at] = nil
-        end
-        return false, awaits
-      end
+      lacks, lacks_more = lacks or not holds, not holds and not awaits
+      if lacks_more then break end
     end
-    return true
+    if not lacks then return true end
+    for at = #taken, from, -1 do
+      if taken[at].kind.undo then taken[at].kind.undo(taken[at]) end
+      taken[at] = nil
+    end
+    return false, not lacks_more
   end
   function holds_one(choice)
-    local awaits = choice[5] == '1'
+    local awaits = false
     for _, alternative in ipairs(choice[4]) do
       local holds, awaits_alone = holds_all(alternative)
       if holds then return true end
@@ -186,7 +186,9 @@ local function prepare_choices(choices)
         local cause = { retryable = choice[2] == '1', failed = choice[3] == '1' }
         each_claim(choice, function(index)
           local claim = claims[index]
-          if results[index] ~= 'n 0' and not claim.holds then cause = one_of(cause, claim) end
+          if results[index] ~= 'n 0' and not claim.holds and (awaits or not claim.awaits) then
+            cause = one_of(cause, claim)
+          end
         end)
         cause.awaits = awaits
         refused_by(cause)
