@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { PeoplesApproval } from '../facts.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
+import { HIGHER, LOWER, NEVER, looserIf } from '../language/looser.ts';
 import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
@@ -20,14 +20,21 @@ export const approval = defineRule({
     quorum: wholeNumberText
       .describe('So many different people of the group must approve.')
       .register(looserIf, LOWER),
-    within: durationUpTo(30)
+    within: durationUpTo('30d')
       .describe(
         'How long people can approve it after it came first, and how long their approval counts, from 1s to 30d, ' +
           'like 12h or 7d.',
       )
       .register(looserIf, HIGHER),
+    wait: durationUpTo('60s', '20s')
+      .optional()
+      .describe(
+        'How long a callback that only people can approve is held open for them, from 1s to 60s, like 20s. ' +
+          'Less if `answerTimeoutMs` ends earlier. Without it, the answer is FAILURE at once.',
+      )
+      .register(looserIf, NEVER),
   }),
-  compile: ({ by: group, quorum, within }, context) => {
+  compile: ({ by: group, quorum, within, wait }, context) => {
     const { groups } = context.people;
     const members = groups.get(group);
     if (members === undefined) {
@@ -43,7 +50,7 @@ export const approval = defineRule({
     }
     const values = { group, quorum: String(quorum), within: within.text };
     return {
-      approval: { group, quorum, withinMs: within.ms },
+      approval: { group, quorum, withinMs: within.ms, waitMs: wait?.ms ?? 0 },
       evaluate: (_callback, { approval: given, nowMs }) => {
         // Each member counts once.
         const approvers = members.filter((name) => given?.approvers.includes(name) === true);
