@@ -77,7 +77,7 @@ export const approveCallback: Act<ApproveParts, typeof approveInput, Approved> =
     return { request, signers };
   },
   text: ({ request: { id }, signers }) =>
-    `Approved ${id}. So far: ${signers.map(({ person }) => person).join(', ')}. It counts when the callback comes again.`,
+    `Approved ${id}. So far: ${signers.map(({ person }) => person).join(', ')}. It counts when the callback is decided again.`,
   json: ({ request: { id }, signers }) => ({
     request: id,
     approvers: signers.map(({ person, key }) => ({ person, key })),

@@ -97,14 +97,13 @@ export function createPublicApp({
       pathSecret: typeof secret === 'string' ? secret : undefined,
       certificate: certificateOf(request),
       body: () => readBody(request, response),
+      isConnected: () => isConnected(request, response),
     });
     // A small body arrives one turn of the event loop after its headers. Then the connection can stay open.
     if (!request.complete) await turn();
-    // A client that has ended its side is gone too: its socket accepts no answer.
-    const isConnected = !response.destroyed && request.socket.writable;
     let sent = false;
     try {
-      if (isConnected) {
+      if (isConnected(request, response)) {
         send(request, response, reply.answer);
         sent = true;
       }
@@ -116,6 +115,9 @@ export function createPublicApp({
 
   return app;
 }
+
+/** A client that has ended its side is gone too: its socket accepts no answer. */
+const isConnected = ({ socket }: Request, { destroyed }: Response): boolean => !destroyed && socket.writable;
 
 function send(request: Request, response: Response, { contentType, body }: Answer): void {
   // The rest of an unread body would be parsed as the next request.

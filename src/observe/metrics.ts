@@ -409,7 +409,7 @@ function callbackMetrics(registry: Registry): (report: CallbackReport) => void {
   const answers = counterOf(registry, 'answers_total', 'Answers sent.', ['answer']);
   const seconds = new Histogram({
     name: 'countersign_callback_seconds',
-    help: 'Duration of the steps of a decision, and the total.',
+    help: 'Duration of the steps of a decision, and the total without the wait for people (step hold).',
     labelNames: ['step'] as const,
     buckets: BUCKETS,
     registers: [registry],

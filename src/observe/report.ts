@@ -1,5 +1,8 @@
-/** The steps whose duration is measured: the five of a decision, and `ask`, the questions to plugins. */
-export const steps = ['decode', 'authenticate', 'parse', 'ask', 'evaluate', 'settle'] as const;
+/**
+ * The steps whose duration is measured: the five of a decision, `ask`, the questions to plugins, and `hold`, the
+ * wait for people.
+ */
+export const steps = ['decode', 'authenticate', 'parse', 'ask', 'evaluate', 'settle', 'hold'] as const;
 export type Step = (typeof steps)[number];
 
 /** The names in a callback whose sender was not authenticated, cut to a length for the log. */
@@ -54,6 +57,7 @@ export interface CallbackReport {
   readonly alarm: boolean;
   readonly data: Readonly<Record<string, unknown>>;
   readonly stepsMs: Readonly<Partial<Record<Step, number>>>;
+  /** Without `hold`: what a callback takes says how fast the service is. */
   readonly totalMs: number;
 }
 

@@ -12,6 +12,8 @@ export interface TurnedAwayCallback {
 export interface AdmissionParts {
   /** The most callbacks in flight, late ones included (`public.limits.callbacks`). */
   readonly callbacks: number;
+  /** The most callbacks held open at once (`public.limits.held`). */
+  readonly held: number;
   readonly answerTimeoutMs: number;
   readonly budgets: Pick<FailureBudgets, 'excessReason'>;
   /** See EventLoop. */
@@ -24,6 +26,11 @@ export interface Admission {
   /** Counts a callback whose body was read. Call `leave` afterwards, unless it is turned away. */
   enter(arrival: Arrival): TurnedAwayCallback | undefined;
   leave(): void;
+  /**
+   * Does the waiting of a callback that has entered, which doesn't count as in flight meanwhile. Resolves with
+   * false at once if as many as may be are held.
+   */
+  readonly hold: (waiting: () => Promise<boolean>) => Promise<boolean>;
 }
 
 /**
@@ -36,11 +43,13 @@ export interface Admission {
  */
 export function createAdmission({
   callbacks,
+  held,
   answerTimeoutMs,
   budgets,
   capacity,
 }: AdmissionParts): Admission {
   let inFlight = 0;
+  let holding = 0;
 
   const turnAwayIfFull = (address: string): TurnedAwayCallback | undefined => {
     const room = Math.ceil(callbacks * capacity());
@@ -79,6 +88,17 @@ export function createAdmission({
     },
     leave() {
       inFlight -= 1;
+    },
+    async hold(waiting) {
+      if (holding >= held) return false;
+      holding += 1;
+      inFlight -= 1;
+      try {
+        return await waiting();
+      } finally {
+        holding -= 1;
+        inFlight += 1;
+      }
     },
   };
 }

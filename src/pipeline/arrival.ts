@@ -30,4 +30,6 @@ export interface Arrival extends SenderFacts {
   readonly path: string;
   /** Reads the body within its bounds; never rejects. */
   readonly body: () => Promise<Uint8Array | Failure>;
+  /** Whether the client still waits for the answer, as far as this is known. */
+  readonly isConnected: () => boolean;
 }

@@ -43,14 +43,17 @@ export interface AskPeople {
     scheme: string | undefined,
     release: Release,
   ): Promise<PeoplesApproval | undefined>;
-  /** Asks them about a callback that only they can approve, unless they were asked before. Never rejects. */
+  /**
+   * Asks them about a callback that only they can approve, unless they were asked before. Resolves with whether
+   * it asked, and never rejects.
+   */
   ask(asked: {
     readonly callback: Callback;
     readonly body: string;
     readonly needs: readonly ApprovalRule[];
     /** Why the policies refuse. */
     readonly because: string;
-  }): Promise<void>;
+  }): Promise<boolean>;
 }
 
 export interface DecideParts {
@@ -86,30 +89,47 @@ const FRUITLESS_ATTEMPTS_MAX = 3;
  */
 const ATTEMPTS_MAX = 20;
 /** The share of `answerTimeoutMs` that plugins may take. The rest is for settling. */
-const PLUGIN_SHARE = 0.9;
+export const PLUGIN_SHARE = 0.9;
+
+/** What one decision came to. */
+export interface Decided {
+  readonly outcome: Outcome;
+  /** For what the callback is held open; undefined if it is answered at once. */
+  readonly awaits?: AwaitedRequest;
+}
+
+/** The request that people have to approve, at the version that was decided about. */
+interface AwaitedRequest {
+  readonly version: number;
+  /** From the arrival on. */
+  readonly waitMs: number;
+}
 
 /** Evaluates and settles: the last two steps. The store decides; an approval here is only a proposal. */
 export async function decide(
   parts: DecideParts,
   trace: Trace,
   received: AuthenticatedCallback,
-): Promise<Outcome> {
+): Promise<Decided> {
   const { callback, sender } = received;
-  if (callback.question.type === 'sign_success') return decideNotification(parts, trace, received);
+  if (callback.question.type === 'sign_success')
+    return { outcome: await decideNotification(parts, trace, received) };
   const settled = await settleProposals(parts, trace, { callback, scheme: sender.scheme }, (proposed) => {
     const { proposal, scheme, facts } = proposed;
     const detail = keptDecision(arrivalOf(received, trace), facts, proposal);
     return parts.store.settle({ callback, proposal, scheme, detail });
   });
-  if (!settled.ok) return trace.failed(settled);
-  const { proposal, result, needs } = settled;
-  if (result.outcome === 'jumped') return recordClockJumped(parts, trace, received, result.aheadMs);
+  if (!settled.ok) return { outcome: trace.failed(settled) };
+  const { proposal, result, needs, version } = settled;
+  if (result.outcome === 'jumped')
+    return { outcome: await recordClockJumped(parts, trace, received, result.aheadMs) };
   const outcome = await outcomeOf(parts, trace, { callback, proposal, result });
-  if (result.code === 'AWAITING_APPROVAL') {
-    const { because } = outcome.report;
-    await parts.people?.ask({ callback, body: sender.plaintext ?? received.body, needs, because });
-  }
-  return outcome;
+  if (result.code !== 'AWAITING_APPROVAL' || parts.people === undefined) return { outcome };
+  const { because } = outcome.report;
+  const body = sender.plaintext ?? received.body;
+  const isNew = await parts.people.ask({ callback, body, needs, because });
+  const waitMs = Math.max(0, ...needs.map((need) => need.waitMs));
+  return { outcome, ...(waitMs > 0 && { awaits: { version: isNew ? version + 1 : version, waitMs } }) };
 }
 
 /** A proposal for the store, with what it was evaluated from. */
@@ -129,6 +149,8 @@ interface Settled<S> {
   readonly result: S;
   /** The rules that people's approval fulfils, of those that may apply. */
   readonly needs: readonly ApprovalRule[];
+  /** Of the request about it; 0 if nobody was asked. */
+  readonly version: number;
 }
 
 /**
@@ -176,7 +198,7 @@ export async function settleProposals<S extends { readonly outcome: 'decided' | 
     });
     const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
     const result = await trace.measureAsync('settle', () => settle({ proposal, facts, scheme: boundScheme }));
-    if (!isRejected(result)) return { ok: true, proposal, result, needs };
+    if (!isRejected(result)) return { ok: true, proposal, result, needs, version: approval?.version ?? 0 };
     if (result.outcome === 'stale') await parts.policies.refresh();
     if (parts.policies.current() === release && parts.policies.prices().version === prices.version) {
       fruitlessAttempts += 1;

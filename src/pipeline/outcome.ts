@@ -66,16 +66,17 @@ export function createTrace(arrival: Arrival): Trace {
   const message: CallbackMessage = { arrivedMs, path, parent, traceId, report: undefined };
   let members: Members | undefined;
   const elapsedMs = (): number => performance.now() - arrivedMs;
+  const totalMs = (): number => elapsedMs() - (stepsMs.hold ?? 0);
   const addTime = (step: Step, sinceMs: number): void => {
     stepsMs[step] = (stepsMs[step] ?? 0) + performance.now() - sinceMs;
   };
   const end = (ending: Ending, answer?: Answer): Outcome => {
-    const report = { ...collected, ...ending, traceId: message.traceId, totalMs: elapsedMs() };
+    const report = { ...collected, ...ending, traceId: message.traceId, totalMs: totalMs() };
     message.report = report;
     return { answer, report };
   };
   const fail = (failure: Failure, ending: Pick<CallbackReport, 'outcome'> & Partial<CollectedData>) => {
-    const common = { verdict: 'FAILURE', traceId: message.traceId, totalMs: elapsedMs() } as const;
+    const common = { verdict: 'FAILURE', traceId: message.traceId, totalMs: totalMs() } as const;
     const report = withReason({ ...collected, ...ending, ...common }, failure);
     message.report = report;
     return { report };

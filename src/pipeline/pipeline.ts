@@ -10,7 +10,8 @@ import { type Members, decodeMembers } from '../values/members.ts';
 import type { FailureBudgets } from './address-budgets.ts';
 import type { AnswerRecipient, Arrival } from './arrival.ts';
 import { type TurnedAwayCallback, createAdmission } from './admission.ts';
-import { type DecideParts, decide } from './decide.ts';
+import type { DecideParts } from './decide.ts';
+import { type HoldParts, decideWithPeople } from './hold.ts';
 import { type Outcome, type Trace, reportLate, createTrace } from './outcome.ts';
 
 export interface Pipeline {
@@ -43,6 +44,10 @@ export interface PipelineParts extends DecideParts {
   readonly capacity: () => number;
   /** The most callbacks in flight (`public.limits.callbacks`). */
   readonly callbacks: number;
+  /** The most callbacks held open for people (`public.limits.held`). */
+  readonly held: number;
+  /** No callback is held open any more. */
+  readonly isStopping: () => boolean;
   /** Outputs that a withdrawal may have (`public.limits.outputs`). */
   readonly outputs: number;
   /** From arrival to answer. */
@@ -91,7 +96,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       return trace.unauthenticated(turnedAway.failure);
     }
     try {
-      return await runSteps(parts, arrival, trace, body);
+      return await runSteps({ ...parts, hold: admission.hold }, arrival, trace, body);
     } finally {
       admission.leave();
     }
@@ -135,7 +140,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
 /** The five steps, in their one order: decode, authenticate, parse, evaluate and settle. */
 async function runSteps(
-  parts: PipelineParts,
+  parts: PipelineParts & HoldParts,
   arrival: Arrival,
   trace: Trace,
   body: Uint8Array,
@@ -143,6 +148,7 @@ async function runSteps(
   const decoded = trace.measure('decode', () => decodeMembers(body));
   if (!decoded.ok) return trace.unauthenticated(decoded);
   trace.setMembers(decoded.members);
+  const authenticator = parts.authenticator();
   const sender = await trace.measureAsync('authenticate', () =>
     authenticate(parts, arrival, decoded.members),
   );
@@ -161,7 +167,14 @@ async function runSteps(
   trace.setCallback(callback, subjectOf(callback));
   const notReady = parts.notReady();
   if (notReady !== undefined) return trace.failed(notReady);
-  return decide(parts, trace, { callback, body: decoded.text, sender, address: arrival.address });
+  const received = { callback, body: decoded.text, sender, address: arrival.address };
+  // Keys that were replaced might not authenticate a repeat.
+  const mayHold = (): boolean =>
+    !parts.isStopping() &&
+    arrival.isConnected() &&
+    parts.authenticator() === authenticator &&
+    parts.notReady() === undefined;
+  return decideWithPeople(parts, trace, received, mayHold);
 }
 
 /** Checks the address of a co-signer before a byte of the body is read. */

@@ -85,6 +85,7 @@ export function declaredDirections(
   return (path, from, to) => {
     const { by, isPart } = declaredAt(schema, path) ?? {};
     if (by === undefined) return 'unclear';
+    if (by === 'never') return undefined;
     if (by === 'more' || by === 'fewer') {
       const items = diffItems(from, to);
       return items === undefined ? 'unclear' : directionOfItems(by, items.added.length, items.removed.length);

@@ -66,6 +66,10 @@ const limits = section({
       '2 s (answerTimeoutMs), the service must decide 256 a second. A higher number only makes more of ' +
       'them late.',
   ),
+  held: wholeNumberOr(100, 0, 10000).describe(
+    'Callbacks held open at once until people have approved them: see `wait` of the rule approval. They do not ' +
+      'count in `callbacks`. One more is answered FAILURE at once, and 0 holds none open.',
+  ),
   failuresPerSecond: wholeNumberOr(200, 1, 100000).describe(
     'Callbacks of one address (one /64 of IPv6) that may fail to authenticate in a second. For the rest ' +
       "of that second, all its callbacks are answered FAILURE unread. An envelope that can't be decrypted " +
@@ -162,7 +166,7 @@ export const settingsSchema = section({
   store: store
     .prefault({})
     .describe('Where decisions are kept. A plain text is the url: `store: redis://redis:6379/0`.'),
-  answerTimeoutMs: wholeNumberOr(2000, 100, 10000).describe(
+  answerTimeoutMs: wholeNumberOr(2000, 100, 60000).describe(
     'Time limit from the arrival of a callback to its answer. It includes the time that the callback may ' +
       'have waited to be read, and its connection to be accepted. After it, the answer is FAILURE. A ' +
       'connection for which the queue of the operating system has no room has not arrived yet.',

@@ -39,13 +39,15 @@ export function peopleOf(
     said: (callback, scheme, { assets, people }) =>
       approvalOf(parts, { callback: readByChain(callback, assets), scheme }, people),
     async ask(asked) {
-      if (log === undefined) return;
+      if (log === undefined) return false;
       const { source, id } = asked.callback;
       try {
-        if (await askPeople(parts, asked))
-          log.info('approval-requested', { source, subject: id, because: asked.because });
+        const isNew = await askPeople(parts, asked);
+        if (isNew) log.info('approval-requested', { source, subject: id, because: asked.because });
+        return isNew;
       } catch (thrown) {
         log.error('approval-not-requested', { source, subject: id, because: messageOf(thrown) });
+        return false;
       }
     },
   };

@@ -2,6 +2,7 @@ import { SIGNERS_NEEDED } from '../approvals/acts.ts';
 import { bothPeople } from '../approvals/signers.ts';
 import type { Kind } from '../callback/callback.ts';
 import { SOURCE } from '../policy/language/members.ts';
+import { PLUGIN_SHARE } from '../pipeline/decide.ts';
 import { NO_PEOPLE } from '../policy/people.ts';
 import type { CompiledPolicy, CompiledRule, Release } from '../policy/release.ts';
 import { type UnmatchedValues, unmatchedValues } from '../release/lists.ts';
@@ -19,11 +20,12 @@ const DAY_MS = 86_400_000;
  * without its full stop.
  */
 export function policyWarnings(
-  { store, sources }: Pick<Settings, 'store' | 'sources'>,
+  { store, sources, answerTimeoutMs }: Pick<Settings, 'store' | 'sources' | 'answerTimeoutMs'>,
   { policies }: Pick<Release, 'policies'>,
 ): readonly string[] {
   return policies.flatMap((policy) => [
     ...countsTooLong(policy, store.retention.subjectsDays),
+    ...waitsTooLong(policy, answerTimeoutMs),
     ...lackGroups(policy, sources),
   ]);
 }
@@ -42,6 +44,17 @@ function countsTooLong({ name: policy, rules }: CompiledPolicy, subjectsDays: nu
         `set it to ${days} or more`,
     ];
   });
+}
+
+/** A callback is held open only until it can still be answered in time. */
+function waitsTooLong({ name: policy, rules }: CompiledPolicy, answerTimeoutMs: number): readonly string[] {
+  return rules
+    .filter(({ approval }) => (approval?.waitMs ?? 0) > answerTimeoutMs * PLUGIN_SHARE)
+    .map(
+      ({ name, approval }) =>
+        `${policy}/${name} waits up to ${(approval?.waitMs ?? 0) / 1000} s for people, but answerTimeoutMs is ` +
+        `${answerTimeoutMs}, so the answer comes before; increase answerTimeoutMs and the time-outs of those who call`,
+    );
 }
 
 /** A rule that counts across a group refuses sources that have none. */

@@ -140,8 +140,8 @@ async function openPublic(
 }
 
 function pipelineParts({ settings, clock, log, keys, plugins, runtime }: PortsParts) {
-  const { store, metrics, activity, follower, load, unpreparedReason } = runtime;
-  const { callbacks, outputs } = settings.public.limits;
+  const { store, metrics, activity, follower, load, unpreparedReason, isStopping } = runtime;
+  const { callbacks, held, outputs } = settings.public.limits;
   const { unauthenticatedPerMinute } = settings.log;
   const groups = groupsOf(settings);
   return {
@@ -160,6 +160,8 @@ function pipelineParts({ settings, clock, log, keys, plugins, runtime }: PortsPa
     report: createCallbackObserver({ log, metrics, activity, clock, unauthenticatedPerMinute }),
     onTurnedAway: load.callbackTurnedAway,
     callbacks,
+    held,
+    isStopping,
     outputs,
     answerTimeoutMs: settings.answerTimeoutMs,
     clock,

@@ -50,6 +50,7 @@ export interface Runtime {
   readonly start: () => Promise<void>;
   /** From now on the service is not ready. */
   readonly beginShutdown: () => void;
+  readonly isStopping: () => boolean;
   readonly stop: () => Promise<void>;
 }
 
@@ -127,6 +128,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
       heartbeats = startHeartbeats({ store, follower, readiness, log });
     },
     beginShutdown: () => void (stopping = true),
+    isStopping: () => stopping,
     async stop() {
       await heartbeats?.stop();
       preparation?.stop();

@@ -35,6 +35,7 @@ describe('the capacity of a service', () => {
     let capacity = 1 / 64;
     const admission = createAdmission({
       callbacks: 32,
+      held: 0,
       answerTimeoutMs: ANSWER_TIMEOUT_MS,
       budgets: { excessReason: () => undefined },
       capacity: () => capacity,

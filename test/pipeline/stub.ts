@@ -22,6 +22,8 @@ export function stubPipeline(parts: Partial<PipelineParts>): Pipeline {
     budgets: { report: () => undefined, excessReason: () => undefined },
     capacity: () => 1,
     callbacks: 1000,
+    held: 100,
+    isStopping: () => false,
     outputs: 200,
     clock: never,
     answerTimeoutMs: 5000,
@@ -42,6 +44,7 @@ export function paymentArrival(body: string, more: Partial<Arrival> = {}): Arriv
     pathSecret: undefined,
     certificate: undefined,
     body: () => Promise.resolve(Buffer.from(body)),
+    isConnected: () => true,
     ...more,
   };
 }

@@ -180,6 +180,8 @@ async function startRig(
       budgets: { report: () => undefined, excessReason: () => undefined },
       capacity: () => 1,
       callbacks: 1000,
+      held: 100,
+      isStopping: () => false,
       outputs: 200,
       answerFormat: () => plainAnswer,
       report: () => undefined,
@@ -212,6 +214,7 @@ async function startRig(
         pathSecret: undefined,
         certificate: undefined,
         body: () => Promise.resolve(Buffer.from(body)),
+        isConnected: () => true,
       });
       reply.delivered(true);
       return reply.answer.body;

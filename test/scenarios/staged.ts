@@ -137,7 +137,7 @@ function approving(
   approvalOf: ReturnType<typeof approvalsOf>,
 ): AskPeople {
   return {
-    ask: () => Promise.resolve(),
+    ask: () => Promise.resolve(false),
     async said(callback) {
       const approval = approvalOf(test, subjectOf(callback), clock());
       if (approval === undefined) return undefined;
@@ -161,7 +161,8 @@ async function decided(parts: DecideParts, test: TestCallback): Promise<Found> {
     sender: senderOf(test),
     address: '127.0.0.1',
   };
-  const { report } = await decide(parts, createTrace(arrivalOf(test)), question);
+  const { outcome } = await decide(parts, createTrace(arrivalOf(test)), question);
+  const { report } = outcome;
   const { verdict } = report;
   const entry = await parts.store.entry(callback.source, report.decision ?? '');
   if (entry?.subject !== subjectOf(callback) || entry.verdict !== verdict) {
@@ -209,5 +210,6 @@ function arrivalOf({ line, source }: TestCallback): Parameters<typeof createTrac
     pathSecret: undefined,
     certificate: undefined,
     body: () => Promise.reject(new Error('it was decoded before')),
+    isConnected: () => true,
   };
 }

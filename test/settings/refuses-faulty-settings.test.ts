@@ -95,11 +95,11 @@ public: { port: http }
 public: { port: 65536 }
 ! FILE:2:11: public.port has an invalid value; write a whole number from 0 to 65535, or delete the line for the default, 8080
 answerTimeoutMs: 99
-! FILE:2:1: answerTimeoutMs has an invalid value; write a whole number from 100 to 10000, or delete the line for the default, 2000
+! FILE:2:1: answerTimeoutMs has an invalid value; write a whole number from 100 to 60000, or delete the line for the default, 2000
 answerTimeoutMs: 500.5
-! FILE:2:1: answerTimeoutMs has an invalid value; write a whole number from 100 to 10000, or delete the line for the default, 2000
+! FILE:2:1: answerTimeoutMs has an invalid value; write a whole number from 100 to 60000, or delete the line for the default, 2000
 answerTimeoutMs: 0x500
-! FILE:2:1: answerTimeoutMs has an invalid value; write a whole number from 100 to 10000, or delete the line for the default, 2000
+! FILE:2:1: answerTimeoutMs has an invalid value; write a whole number from 100 to 60000, or delete the line for the default, 2000
 policies: { push: always }
 ! FILE:2:13: policies.push has an invalid value; write one of when-empty, never
 public: { trustedProxies: [gateway] }

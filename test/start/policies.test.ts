@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readPolicyFiles } from '../../src/policy/compile.ts';
 import { policyWarnings } from '../../src/start/policies.ts';
 import { onePolicy, release } from '../policy/callbacks.ts';
 
@@ -21,6 +22,30 @@ it.each([
 ])('a rule that counts %s needs subjects longer than %i days', (window, tooFew, enough) => {
   expect(warned(window, tooFew)).toEqual([expect.stringContaining(`set it to ${enough} or more`)]);
   expect(warned(window, enough)).toEqual([]);
+});
+
+describe('a rule that waits for people', () => {
+  const people = 'people: { ada: { roles: [approve] } }\ngroups: { treasury: [ada] }\n';
+  const warnedOf = (wait: string, answerTimeoutMs: number): readonly string[] => {
+    const policy = onePolicy(`approval: { by: treasury, quorum: 1, within: 1h${wait} }`);
+    const files = [
+      { name: 'one.yaml', text: policy },
+      { name: 'people.yaml', text: people },
+    ];
+    const read = readPolicyFiles(files, () => undefined);
+    if (!read.ok) throw new Error('the policies are wrong');
+    return policyWarnings({ ...settings(400), answerTimeoutMs }, read.release);
+  };
+
+  it('must have the time that it takes', () => {
+    expect(warnedOf(', wait: 20s', 2000)).toEqual([
+      'one/approval#1 waits up to 20 s for people, but answerTimeoutMs is 2000, so the answer comes before; ' +
+        'increase answerTimeoutMs and the time-outs of those who call',
+    ]);
+    expect(warnedOf(', wait: 9s', 9999)).toHaveLength(1);
+    expect(warnedOf(', wait: 9s', 10_000)).toEqual([]);
+    expect(warnedOf('', 100)).toEqual([]);
+  });
 });
 
 describe('a rule that counts across a group', () => {

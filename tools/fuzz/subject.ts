@@ -81,6 +81,8 @@ export async function openSubject(): Promise<Subject> {
     budgets: { report: () => undefined, excessReason: () => undefined },
     capacity: () => 1,
     callbacks: 1000,
+    held: 100,
+    isStopping: () => false,
     outputs: 200,
     answerFormat: () => plainAnswer,
     report: (report) => void reports.get(report.requestId)?.push(report),
@@ -101,6 +103,7 @@ export async function openSubject(): Promise<Subject> {
         fromProxy: false,
         certificate: undefined,
         body: () => Promise.resolve(body),
+        isConnected: () => true,
       });
       delivered(true);
       const mine = settled.get(requestId);

@@ -3,9 +3,9 @@ import { z } from 'zod';
 /**
  * What makes a rule looser, so that it may pass more: a greater bound, or a smaller one; more texts in a list or in
  * the file that a parameter names, or fewer. A bound that is declared and optional also makes the rule looser if it is
- * left out, and a further symbol does in a table of greatest amounts.
+ * left out, and a further symbol does in a table of greatest amounts. `never`: the rule passes the same with each value.
  */
-export type Looser = 'higher' | 'lower' | 'more' | 'fewer';
+export type Looser = 'higher' | 'lower' | 'more' | 'fewer' | 'never';
 
 /**
  * Each parameter of a rule declares it, unless it isn't plain: any change of the parameter may then loosen. The diff
@@ -17,6 +17,7 @@ export const HIGHER = { by: 'higher' } as const;
 export const LOWER = { by: 'lower' } as const;
 export const MORE = { by: 'more' } as const;
 export const FEWER = { by: 'fewer' } as const;
+export const NEVER = { by: 'never' } as const;
 
 /** What is declared for a parameter, or for the one that it is a part of: `max` for `max.BTC`. */
 export function declaredAt(

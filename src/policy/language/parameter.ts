@@ -198,14 +198,14 @@ export function durationMs(text: string, maxMs = DURATION_MAX_MS): number | unde
   return lengthMs === 0 || lengthMs > maxMs ? undefined : lengthMs;
 }
 
-/** A duration of at most so many days, as text and in milliseconds. */
-export const durationUpTo = (days: number) => {
-  const error = `a duration from 1s to ${days}d, like 90s, 10m, 24h or 7d`;
+/** A duration of at most `max`, as text and in milliseconds. */
+export const durationUpTo = (max: string, like = '90s, 10m, 24h or 7d') => {
+  const error = `a duration from 1s to ${max}, like ${like}`;
   return z
     .string({ error })
     .regex(DURATION_PATTERN, { error })
     .transform((text, context) => {
-      const ms = durationMs(text, days * DAY_MS);
+      const ms = durationMs(text, durationMs(max));
       if (ms !== undefined) return { text, ms };
       context.addIssue({ code: 'custom', message: error });
       return z.NEVER;
@@ -213,7 +213,7 @@ export const durationUpTo = (days: number) => {
 };
 
 /** A duration, as text and in milliseconds. */
-export const durationText = durationUpTo(DURATION_MAX_MS / DAY_MS);
+export const durationText = durationUpTo(`${DURATION_MAX_MS / DAY_MS}d`);
 
 export type Duration = z.output<typeof durationText>;
 

@@ -3,7 +3,7 @@ import { subjectOf } from '../../callback/callback.ts';
 import type { ClaimRequest } from '../../claims/claims.ts';
 import type { PeoplesApproval } from '../facts.ts';
 import { fixFor, formatInput } from '../fault.ts';
-import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
+import { HIGHER, LOWER, NEVER, looserIf } from '../language/looser.ts';
 import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
 import { announcedOrder } from '../order-members.ts';
 import type { RuleOutcome } from '../outcome.ts';
@@ -23,14 +23,21 @@ export const approval = defineRule({
     quorum: wholeNumberText
       .describe('So many different people of the group must approve.')
       .register(looserIf, LOWER),
-    within: durationUpTo(30)
+    within: durationUpTo('30d')
       .describe(
         'How long people can approve it after it came first, and how long their approval counts, from 1s to 30d, ' +
           'like 12h or 7d.',
       )
       .register(looserIf, HIGHER),
+    wait: durationUpTo('60s', '20s')
+      .optional()
+      .describe(
+        'How long a callback that only people can approve is held open for them, from 1s to 60s, like 20s. ' +
+          'Less if `answerTimeoutMs` ends earlier. Without it, the answer is FAILURE at once.',
+      )
+      .register(looserIf, NEVER),
   }),
-  compile: ({ by: group, quorum, within }, context) => {
+  compile: ({ by: group, quorum, within, wait }, context) => {
     const { groups } = context.people;
     const members = groups.get(group);
     if (members === undefined) {
@@ -46,7 +53,7 @@ export const approval = defineRule({
     }
     const values = { group, quorum: String(quorum), within: within.text };
     return {
-      approval: { group, quorum, withinMs: within.ms },
+      approval: { group, quorum, withinMs: within.ms, waitMs: wait?.ms ?? 0 },
       evaluate: (callback, { approval: given, nowMs, scheme }) => {
         // Each member counts once.
         const approvers = members.filter((name) => given?.approvers.includes(name) === true);

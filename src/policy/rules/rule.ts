@@ -51,8 +51,13 @@ export interface Check {
   readonly lockoutIds?: (whose: string) => readonly string[];
   /** Plugin questions that need an answer before the evaluation. */
   readonly pluginQuestions?: readonly PluginQuestion[];
-  /** Whose approval it needs, and how long that counts. */
-  readonly approval?: { readonly group: string; readonly quorum: number; readonly withinMs: number };
+  /** Whose approval it needs, how long that counts, and how long a callback is held open for it. */
+  readonly approval?: {
+    readonly group: string;
+    readonly quorum: number;
+    readonly withinMs: number;
+    readonly waitMs: number;
+  };
   /** Lists of the store that it looks up. */
   readonly lists?: readonly string[];
   /** Whether more entries of these lists make it looser, or fewer. Absent if either may. */

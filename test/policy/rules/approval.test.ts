@@ -129,7 +129,8 @@ describe('approval', () => {
 
   it('takes a bound of every size that is valid', () => {
     expect(faultsOf('approval: { by: treasury, quorum: 3, within: 30d }')).toEqual([]);
-    expect(faultsOf('approval: { by: board, quorum: 1, within: 1s }')).toEqual([]);
+    expect(faultsOf('approval: { by: board, quorum: 1, within: 1s, wait: 1s }')).toEqual([]);
+    expect(faultsOf('approval: { by: board, quorum: 1, within: 1s, wait: 1m }')).toEqual([]);
   });
 
   it('is judged by the people of its own revision', () => {
@@ -206,18 +207,26 @@ callback: payment
 when: { source: shop }
 rules:
   - { ${TWO}, when: { amount: { above: 50 } } }
-  - any: [{ approval: { by: board, quorum: 1, within: 1h } }, amount-limit: { max: 1 }]
+  - any: [{ approval: { by: board, quorum: 1, within: 1h, wait: 20s } }, amount-limit: { max: 1 }]
   - { ${TWO}, mode: observe }
 `);
     expect(release.asksPeople).toBe(true);
     expect(releaseOf(onePolicy('amount-limit: { max: 1 }')).asksPeople).toBe(false);
-    const board = { policy: 'large', rule: 'approval#2.1', group: 'board', quorum: 1, withinMs: 3_600_000 };
+    const board = {
+      policy: 'large',
+      rule: 'approval#2.1',
+      group: 'board',
+      quorum: 1,
+      withinMs: 3_600_000,
+      waitMs: 20_000,
+    };
     const treasury = {
       policy: 'large',
       rule: 'approval#1',
       group: 'treasury',
       quorum: 2,
       withinMs: 86_400_000,
+      waitMs: 0,
     };
     expect(approvalRulesOf(release, payment())).toEqual([treasury, board]);
     expect(approvalRulesOf(release, payment({ orderAmount: '50' }))).toEqual([board]);

@@ -412,6 +412,7 @@ async function decider(
     said: ({ source, kind, id }) => Promise.resolve(saidTo.get(source)?.get(subjectOf({ kind, id }))),
     async ask({ callback, needs }) {
       if (needs.length > 0) about.add(callback.source);
+      return false;
     },
   };
   const parts: DecideParts = {
@@ -439,12 +440,13 @@ async function decider(
     } as const;
     const { callback } = parsed;
     const simulated = await simulateLive(parts, callback, sender.scheme);
-    const { report } = await decideOn(parts, createTrace(arrivalOf(source)), {
+    const { outcome } = await decideOn(parts, createTrace(arrivalOf(source)), {
       callback,
       body,
       sender,
       address: '127.0.0.1',
     });
+    const { report } = outcome;
     const { verdict } = report;
     const wasAsked = about.delete(source);
     if (wasAsked !== (report.code === 'AWAITING_APPROVAL'))
@@ -511,4 +513,5 @@ const arrivalOf = (source: string): Parameters<typeof createTrace>[0] => ({
   pathSecret: undefined,
   certificate: undefined,
   body: () => Promise.reject(new Error('it was decoded before')),
+  isConnected: () => true,
 });
