@@ -142,9 +142,9 @@ export function saidBy(rule: Rule, of: Case, place: Place): Said {
 }
 
 /** Who is in the group now counts, once each, until the time of the rule or that of the request is over. */
-function ofApproval(
+export function ofApproval(
   { by: group, quorum, within }: Rules['approval'],
-  { approved, people, atMs }: Case,
+  { approved, people, atMs }: Pick<Case, 'approved' | 'people' | 'atMs'>,
 ): Said {
   if (approved === undefined) return [{ type: 'approval', approval: 'missing' }];
   const { by, askedAtMs, untilMs } = approved;

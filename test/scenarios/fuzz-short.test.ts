@@ -30,6 +30,7 @@ describe(`of ${COUNT} mutated callbacks`, { timeout: 4 * MINUTE_MS }, () => {
     expect(answered).toBe(COUNT);
     expect(overHttp).toBeGreaterThan(COUNT / 50);
     expect(unseen(tally)).toEqual([]);
+    expect(tally.mutations.get('people: a SUCCESS by their approval')).toBeGreaterThan(COUNT / 500);
   });
 });
 
@@ -40,6 +41,7 @@ function unseen({ codes }: Tally): readonly string[] {
     'NOTED',
     'SELF_CHECK',
     'RULE_REFUSED',
+    'AWAITING_APPROVAL',
     'TERMS_CHANGED',
     'SIGNED_WITHOUT_APPROVAL',
     'NOT_JSON',

@@ -1,3 +1,5 @@
+import type { RequestsModel } from '../../test/reference/requests.ts';
+import { isApproved } from './people.ts';
 import type { Observed } from './subject.ts';
 import type { Reading } from './reference/reading.ts';
 
@@ -35,8 +37,16 @@ const UNTOLD: ReadonlySet<string> = new Set(['id', 'beside']);
 
 type Approvable = Extract<Reading, { readonly may: true }>;
 
+export const WITHOUT_APPROVAL = 'SUCCESS without the approval of people';
+
+export interface JudgeParts {
+  /** What people were asked, and what they did. They do nothing while a batch is decided. */
+  readonly requests: RequestsModel;
+  readonly clock: () => number;
+}
+
 /** With a memory: an id stands for one set of terms, and a notice is in order only after an approval. */
-export function createJudge(): Judge {
+export function createJudge({ requests, clock }: JudgeParts): Judge {
   const seen = new Map<string, Set<string>>();
   /** The schemes that a subject came by, in their order. */
   const schemes = new Map<string, Set<string>>();
@@ -70,6 +80,8 @@ export function createJudge(): Judge {
     if (scheme !== schemeIn(settled.detail)) faults.push('SUCCESS by another scheme than before');
     if (notice && !(started.has(key) && approved.get(key) === text))
       faults.push('SUCCESS for a notice before its approval');
+    if (reading.needsPeople && !isApproved(requests, key, text, clock())) faults.push(WITHOUT_APPROVAL);
+    if (reading.needsPeople) requests.end(key, 'used');
     const told = termsIn(settled.detail);
     for (const [name, value] of Object.entries(terms)) {
       if (!UNTOLD.has(name) && told[name] !== value)
@@ -84,6 +96,11 @@ export function createJudge(): Judge {
     const code = reports[0]?.code ?? 'none';
     const key = `${reading.source} ${reading.kind}:${reading.id}`;
     const other = new Set(seen.get(key)).size > 1;
+    const text = textOf(reading.terms);
+    if (code === 'AWAITING_APPROVAL' && reading.needsPeople && !isApproved(requests, key, text, clock())) {
+      requests.ask(key, text, clock());
+      return [];
+    }
     if (code === 'TERMS_CHANGED' && other) return [];
     if (code === 'SCHEME_CHANGED' && new Set(schemes.get(key)).size > 1) return [];
     if (reading.notice && (settled === undefined ? false : code !== 'TERMS_CHANGED')) return [];

@@ -1,10 +1,11 @@
 import { answersIn, rawConnection } from '../../test/raw-connection.ts';
 import { type TestService, startTestService } from '../../test/service.ts';
 import type { Shot } from './generate.ts';
-import type { Finding } from './judge.ts';
+import { type Finding, WITHOUT_APPROVAL } from './judge.ts';
 import { type Message, messageOf } from './message.ts';
 import type { Random } from './random.ts';
 import { type Reading, read } from './reference/reading.ts';
+import { DEPLOYMENT } from './people.ts';
 import { POLICY_FILES, environment, sources } from './settings.ts';
 
 /*
@@ -27,7 +28,8 @@ const WITHIN_MS = 30_000;
 export async function openOverHttp(): Promise<OverHttp> {
   const service = await startTestService({
     policies: POLICY_FILES,
-    settings: { sources, answerTimeoutMs: '10000' },
+    // Nobody approves anything here.
+    settings: { sources, answerTimeoutMs: '10000', deployment: DEPLOYMENT },
     env: environment,
   });
   const approved = new Map<string, string>();
@@ -69,6 +71,7 @@ function faultsOf(
       `SUCCESS, and the reference reads: ${reading.may === false ? reading.because : 'a self-check'}`,
     );
   }
+  if (yes > 0 && reading.may === true && reading.needsPeople) wrong.push(WITHOUT_APPROVAL);
   if (reading.may !== true) return wrong.map((what) => ({ severity: 'wrong', what }));
   const key = `${reading.source} ${reading.kind}:${reading.id}`;
   const terms = JSON.stringify(reading.terms);

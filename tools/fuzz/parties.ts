@@ -116,8 +116,10 @@ export const cosigners: readonly CosignerParty[] = [
   },
 ];
 
-/** The greatest amounts that the policies let through, and nothing else they look at. */
+/** The greatest amounts that the policies let through. */
 export const LIMITS = { payment: '1000', transfer: '10', web3: '5.5' } as const;
+/** Above these, people must approve. */
+export const WITHOUT_PEOPLE = { payment: '100', transfer: '2', web3: '1' } as const;
 
 /** Secrets and keys by the name under which the settings refer to them. */
 export const secrets: Readonly<Record<string, string>> = Object.fromEntries([

@@ -1,8 +1,10 @@
+import { RequestsModel } from '../../test/reference/requests.ts';
 import { type Shot, createGenerator } from './generate.ts';
 import { type Finding, createJudge } from './judge.ts';
 import { type Found, type Tally, add, emptyTally, note } from './tally.ts';
 import type { OverHttp } from './over-http.ts';
 import { type Random, anyOf, randomOf } from './random.ts';
+import { type PeopleParts, WITHIN_MS, actOn } from './people.ts';
 import { type Reading, read } from './reference/reading.ts';
 import { type Observed, type Subject, openSubject } from './subject.ts';
 
@@ -31,6 +33,11 @@ const BATCH = 32;
 const SLOW_MS = 50;
 /** What is slow each of so many times is slow, and not the machine. */
 const TIMES = 5;
+/** What people do after each batch, and about how many of the latest requests. */
+const DEEDS = 16;
+const ASKED_MAX = 48;
+/** Time passes between two batches. */
+const ADVANCE_MAX_MS = 10 * 60_000;
 
 export async function run(options: RunOptions): Promise<Tally> {
   const tally = emptyTally();
@@ -53,15 +60,27 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
   const random = randomOf(Math.imul(seed, 65_537) + round);
   const generator = createGenerator(random, `r${round}`);
   const subject = await open();
-  const { judge } = createJudge();
+  const requests = new RequestsModel(WITHIN_MS);
+  const { judge } = createJudge({ requests, clock: subject.clock });
+  const asked: Asked[] = [];
   try {
     for (let left = Math.min(ROUND, count - tally.answered); left > 0; left -= BATCH) {
       if (performance.now() >= untilMs) break;
-      const shots = Array.from({ length: Math.min(BATCH, left) }, () => generator.next());
+      const next = (): Shot => (random.oneIn(8) ? anyOf(random, asked)?.shot : undefined) ?? generator.next();
+      const shots = Array.from({ length: Math.min(BATCH, left) }, next);
       const observed = await answered(subject, shots, tally, round);
       for (const [at, shot] of shots.entries()) {
         const outcome = observed[at];
-        if (outcome !== undefined) counted(tally, { shot, observed: outcome, round }, judge);
+        if (outcome === undefined) continue;
+        counted(tally, { shot, observed: outcome, round }, judge);
+        const again = asked.some((each) => each.shot === shot);
+        if (outcome.reports[0]?.code === 'AWAITING_APPROVAL' && outcome.settled !== undefined && !again)
+          asked.push({ source: outcome.settled.source, id: outcome.settled.subject, shot });
+      }
+      asked.splice(0, asked.length - ASKED_MAX);
+      subject.advance(random.below(ADVANCE_MAX_MS));
+      for (let deed = 0; deed < DEEDS; deed++) {
+        await people({ random, requests, ...subject }, { asked, tally, round });
       }
       if (options.http !== undefined) await sentOver(options.http, random, { shots, tally, round });
       onProgress(shots.length, tally);
@@ -96,6 +115,28 @@ async function answered(
     if (tookMs > SLOW_MS) note(tally.wrong, `busy for more than ${SLOW_MS} ms`, foundOf(shot, round, 'none'));
   }
   return observed;
+}
+
+/** A callback that people were asked about. */
+interface Asked {
+  readonly source: string;
+  readonly id: string;
+  readonly shot: Shot;
+}
+
+async function people(
+  parts: PeopleParts,
+  {
+    asked,
+    tally,
+    round,
+  }: { readonly asked: readonly Asked[]; readonly tally: Tally; readonly round: number },
+): Promise<void> {
+  const about = anyOf(parts.random, asked);
+  const deed = about && (await actOn(parts, about));
+  if (about === undefined || deed === undefined) return;
+  add(tally.mutations, deed.label);
+  if (deed.wrong !== undefined) note(tally.wrong, deed.wrong, foundOf(about.shot, round, 'none'));
 }
 
 async function sentOver(
@@ -149,7 +190,10 @@ function counted(
   for (const label of shot.labels) add(tally.mutations, label);
   add(tally.codes, code);
   add(tally.answers, observed.body.startsWith('{') ? 'a self-check' : observed.body);
-  for (const { severity, what } of judge(read(shot.sent), observed)) {
+  const reading = read(shot.sent);
+  if (observed.body === 'SUCCESS' && reading.may === true && reading.needsPeople)
+    add(tally.mutations, 'people: a SUCCESS by their approval');
+  for (const { severity, what } of judge(reading, observed)) {
     const found = foundOf(shot, round, code);
     note(severity === 'wrong' ? tally.wrong : tally.refused, what, { ...found, severity, what });
   }

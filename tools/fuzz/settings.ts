@@ -1,16 +1,22 @@
 import type { SourceConfig } from '../../src/signature/config.ts';
-import { LIMITS, type Scheme, cosigners, payments, secrets } from './parties.ts';
+import { LIMITS, type Scheme, WITHOUT_PEOPLE, cosigners, payments, secrets } from './parties.ts';
+import { APPROVAL, PEOPLE } from './people.ts';
 
 /*
- * The parties as the settings name them, and policies that let all below a limit pass.
+ * The parties as the settings name them, and policies that let all below a limit pass, much of it only with the
+ * approval of people.
  */
 
-const POLICIES = Object.entries(LIMITS)
-  .map(
-    ([kind, max]) => `---\npolicy: ${kind}s\ncallback: ${kind}\nrules:\n  - amount-limit: { max: ${max} }\n`,
-  )
-  .join('');
-export const POLICY_FILES: Readonly<Record<string, string>> = { 'policies.yaml': POLICIES };
+const KINDS = ['payment', 'transfer', 'web3'] as const;
+const POLICIES = KINDS.map((kind) => {
+  const any = [{ 'amount-limit': { max: WITHOUT_PEOPLE[kind] } }, { approval: APPROVAL }];
+  const rules = [{ 'amount-limit': { max: LIMITS[kind] } }, { any }];
+  return `---\n${JSON.stringify({ policy: `${kind}s`, callback: kind, rules })}\n`;
+}).join('');
+export const POLICY_FILES: Readonly<Record<string, string>> = {
+  'policies.yaml': POLICIES,
+  'people.yaml': PEOPLE,
+};
 
 /** As the settings name them, every secret by `{ env: … }`. */
 export const sources: readonly SourceConfig[] = [

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PAYMENT_MEMBERS, PAYMENT_OPTIONAL } from '../../src/callback/payment.ts';
+import { approvalOf, askPeople } from '../../src/approvals/callbacks.ts';
 import { subjectOf, termsOf } from '../../src/callback/callback.ts';
 import { plainAnswer } from '../../src/callback/answer.ts';
 import { createPipeline } from '../../src/pipeline/pipeline.ts';
@@ -16,6 +17,7 @@ import { openEmbeddedStore } from '../../src/store/embedded/open.ts';
 import { explainedDetail } from '../../src/store/explanation.ts';
 import { isKeptDecision } from '../../src/store/kept-decision.ts';
 import type { SettleRequest, Store } from '../../src/store/store.ts';
+import { DEPLOYMENT } from './people.ts';
 import type { Sent } from './reference/reading.ts';
 import { POLICY_FILES, environment, sources } from './settings.ts';
 
@@ -51,13 +53,18 @@ export interface Settled {
 export interface Subject {
   /** Rejects only if the pipeline does, which it must not. */
   send(sent: Sent): Promise<Observed>;
+  readonly store: Store;
+  /** Stands still between two calls of `advance`. */
+  readonly clock: () => number;
+  readonly advance: (byMs: number) => void;
   close(): Promise<void>;
 }
 
-/** A pipeline that nobody has used. Its clock stands still: nothing here depends on time. */
+/** A pipeline that nobody has used. */
 export async function openSubject(): Promise<Subject> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-fuzz-'));
-  const clock = (): number => 1_790_000_000_000;
+  let nowMs = 1_790_000_000_000;
+  const clock = (): number => nowMs;
   const store = await openEmbeddedStore({ path: join(folder, 'store.db'), clock });
   await putInForce(store);
   const policies = createFollower({ store, pollMs: 3_600_000, clock });
@@ -71,10 +78,15 @@ export async function openSubject(): Promise<Subject> {
     grammar: PAYMENT_MEMBERS,
     optional: PAYMENT_OPTIONAL,
   });
+  const approving = { store, clock, scope: { deployment: DEPLOYMENT } };
   const pipeline = createPipeline({
     store: watched(store, settled, () => policies.current()),
     authenticator: () => authenticator,
     policies,
+    people: {
+      said: (callback, people) => approvalOf(approving, callback, people),
+      ask: (asked) => askPeople(approving, asked),
+    },
     ask: () => Promise.reject(new Error('no rule here asks anybody')),
     notReady: () => undefined,
     onTurnedAway: () => undefined,
@@ -91,6 +103,9 @@ export async function openSubject(): Promise<Subject> {
   });
   let count = 0;
   return {
+    store,
+    clock,
+    advance: (byMs) => void (nowMs += byMs),
     async send({ body, ...arrival }) {
       const requestId = `fuzz-${count++}`;
       const own: Observed['reports'][number][] = [];

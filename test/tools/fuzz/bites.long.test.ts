@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { WITHOUT_APPROVAL } from '../../../tools/fuzz/judge.ts';
 import type { Sent } from '../../../tools/fuzz/reference/reading.ts';
 import { run } from '../../../tools/fuzz/run.ts';
 import { type Observed, type Subject, openSubject } from '../../../tools/fuzz/subject.ts';
@@ -23,7 +24,7 @@ async function foundWith(fault: Fault): Promise<Tally> {
     onProgress: () => undefined,
     open: async () => {
       const subject = await openSubject();
-      return { send: (sent) => fault((one) => subject.send(one), sent), close: () => subject.close() };
+      return { ...subject, send: (sent) => fault((one) => subject.send(one), sent) };
     },
   });
 }
@@ -55,6 +56,10 @@ describe('a pipeline is found that', () => {
     ['KIND_UNEXPECTED', 'not a question'],
   ])('lets %s pass', async (code, because) => {
     expect(kinds(await foundWith(yesFor(code)))).toContain(`SUCCESS, and the reference reads: ${because}`);
+  });
+
+  it('waits for nobody', async () => {
+    expect(kinds(await foundWith(yesFor('AWAITING_APPROVAL')))).toContain(WITHOUT_APPROVAL);
   });
 
   it('settles other terms than are written', async () => {

@@ -1,4 +1,4 @@
-import { type CosignerParty, LIMITS, type Pair, cosigners } from '../parties.ts';
+import { type CosignerParty, LIMITS, type Pair, WITHOUT_PEOPLE, cosigners } from '../parties.ts';
 import { openEnvelope, verifyFlat } from './authentic.ts';
 import { questionIn } from './cosigner.ts';
 import { atMost } from './decimal.ts';
@@ -39,6 +39,8 @@ export type Reading =
       readonly terms: Terms;
       /** `sign_success` tells, and is in order only after an approval. */
       readonly notice: boolean;
+      /** It may only once people have approved it. */
+      readonly needsPeople: boolean;
     }
   | { readonly may: 'each'; readonly source: string; readonly client: boolean; readonly verify: boolean };
 
@@ -70,6 +72,7 @@ function readPayment(members: Members): Reading {
     id: asked.terms['id'] ?? '',
     terms: asked.terms,
     notice: false,
+    needsPeople: !atMost(asked.amount, WITHOUT_PEOPLE.payment),
   };
 }
 
@@ -84,7 +87,8 @@ function readCosigner(sent: Sent, route: Route, members: Members): Reading {
   if (!route.expected.includes(kind)) return no('not served there');
   const notice = question.type === 'sign_success';
   if (!notice && (amount === undefined || !atMost(amount, LIMITS[kind]))) return no('above the limit');
-  return { may: true, kind, source: party.name, id, terms, notice };
+  const needsPeople = !notice && (amount === undefined || !atMost(amount, WITHOUT_PEOPLE[kind]));
+  return { may: true, kind, source: party.name, id, terms, notice, needsPeople };
 }
 
 /** All that the source must show. */
