@@ -1,9 +1,10 @@
 --- @include approval_request
 
 -- approval: an approval request of the source is at the version at which the caller has read it. Header: the
--- version; `-` if too few people have approved it, so that it never holds. Text: the id of the request. Keys: the request, and the open requests of the source. Both the request
--- and the subject, in its field `a:` and the id, keep the entry of the approval that used the request, so that a
--- subject which Redis forgot does not use it a second time.
+-- version; `-` if too few people have approved it, so that it never holds. Text: the id of the request. Keys: the
+-- request, and the open requests of the source. Both the request and the subject, in its field `a:` and the id,
+-- keep the entry of the approval that used the request, so that a subject which Redis forgot does not use it a
+-- second time.
 function CLAIM_KINDS.approval()
   local kind = { plain = true }
 
