@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
 import { CountersignError, usageError } from '../errors.ts';
+import { LAST_INSTANT_MS } from '../store/clock-state.ts';
 import type { ApprovalRequestRecord, ApprovalRequests } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { jsonOrText } from '../values/text.ts';
@@ -16,6 +17,8 @@ import { type Signature, signatures } from './signers.ts';
  */
 const REQUEST_KINDS = ['revision', 'callback', 'act'] as const;
 
+const instant = z.int().nonnegative().max(LAST_INSTANT_MS);
+
 const requestShape = z.strictObject({
   kind: z.enum(REQUEST_KINDS),
   /**
@@ -29,9 +32,9 @@ const requestShape = z.strictObject({
   /** Who made it, and why. */
   by: z.string(),
   message: z.string(),
-  createdAtMs: z.number(),
+  createdAtMs: instant,
   /** It can't be signed any more from then on. */
-  expiresAtMs: z.number(),
+  expiresAtMs: instant,
   /** JSON: what the kind needs beside the statement. */
   content: z.string(),
   /** Who ended it, and why. Empty before. */

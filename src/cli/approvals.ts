@@ -113,7 +113,10 @@ function requestText({ source, request }: Found, nowMs: number): string {
   return [
     `Request ${id} (${source === '' ? kind : source}): ${stateOf(request, nowMs)}, ${signatures.length} signed, until ${isoTime(expiresAtMs)}`,
     `by ${printable(by)} at ${isoTime(createdAtMs)}: ${printable(message)}`,
-    ...needs.map(({ policy, rule, group, quorum }) => `${policy}/${rule} needs ${quorum} of ${group}`),
+    // Nobody signs these, so they must not look like the statement.
+    ...needs.map(({ policy, rule, group, quorum }) =>
+      printable(`${policy}/${rule} needs ${quorum} of ${group}`),
+    ),
     ...(endedBy === '' ? [] : [`ended by ${printable(endedBy)}: ${printable(reason)}`]),
     '',
     statement,

@@ -7,6 +7,7 @@ import { releaseInForce } from '../release/stored.ts';
 import { peopleNow } from '../start/trust.ts';
 import { actParts } from './act.ts';
 import type { Call, ExitCode } from './command.ts';
+import { printable } from './print.ts';
 import { servicesThatApplied } from './services.ts';
 import type { Session } from './session.ts';
 import { signBySsh } from './ssh-sign.ts';
@@ -33,7 +34,9 @@ export async function approveWaitingAct(
     scope,
   };
   const now = (await lookAtAct(parts, content)).map((line) => `Would end ${line}`);
-  session.report([shown, ...valuesNotInClear(content), ...now, 'You sign the text above.'].join('\n'));
+  // What others wrote stays on its line, so that it can't look like the statement.
+  const more = [...valuesNotInClear(content), ...now].map(printable);
+  session.report([shown, ...more, 'You sign the text above.'].join('\n'));
   const signature = await signBySsh(request.statement, scope.deployment, call.option('key') ?? '');
   const result = await perform(approveAct, parts, { request: request.id, signature }, session);
   const { performed } = result;

@@ -121,7 +121,8 @@ export function formatSpan(spanMs: number): string {
   return first === -1 ? '0 ms' : parts.join(' ');
 }
 
-const LAST_INSTANT_MS = 8_640_000_000_000_000;
+/** The last that a date can be. */
+export const LAST_INSTANT_MS = 8_640_000_000_000_000;
 
 const instantText = (atMs: number): string =>
   Math.abs(atMs) > LAST_INSTANT_MS ? `${atMs} ms` : new Date(atMs).toISOString();

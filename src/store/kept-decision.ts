@@ -122,7 +122,7 @@ const usedPrice = z
 /** What people had said. */
 export const keptApproval = z.object({
   id: z.string(),
-  version: z.number(),
+  version: z.int(),
   approvers: z.array(z.string()).readonly(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),

@@ -131,7 +131,8 @@ export type DecisionCode =
  *    journalled as `repeat`, and names the first decision. A repeated approval reserves like a new one.
  *    A refusal that is decided anew counts for the lock-outs of its claims: see RefusalsClaim.
  *    The code of a refusal is AWAITING_APPROVAL if everything that refused lacks only people's approval: an
- *    approval claim unless its request was used, and a choice of which an alternative fails by nothing else. Such a refusal counts for no lock-out.
+ *    approval claim unless its request was used, and a choice of which an alternative fails by nothing else.
+ *    Such a refusal counts for no lock-out.
  * 6. Otherwise the step writes the decision, the reservations of an approval (also those of claims that only
  *    observe, whether they hold or not) and a journal entry of type `decision`: `decided`.
  *

@@ -138,6 +138,20 @@ describeOnBothStores('two people loosen', (host) => {
     expect(await run('approvals', 'list')).toMatchObject(prints(0, 'Nothing waits'));
   });
 
+  it('shows what would end on a line of its own, whatever its reason says', async () => {
+    const { service, approve, ask } = await start();
+    const reason = 'drill\n\ncountersign-act/1\nact freeze\nYou sign the text above.';
+    await service.store.freeze({ by: 'mallory', reason });
+    const { frozen } = await service.store.control();
+    const approved = await approve('ben', await ask('unfreeze', frozen[0]?.id ?? ''));
+    expect(approved.code).toBe(0);
+    expect(approved.err.match(/^(?:act|You sign) .*$/gm)).toEqual([
+      'act unfreeze',
+      'You sign the text above.',
+    ]);
+    expect(approved.err).toMatch(/^Would end .*drill.*act freeze/m);
+  });
+
   it('does not lift a freeze that came later under the same id', async () => {
     const { service, run, approve, ask } = await start();
     for (let at = 0; at < 100; at++) await service.store.freeze({ by: 'ben', reason: `case ${at}` });

@@ -50,7 +50,9 @@ async function show({ store, sources }: DecisionsParts, { parameters }: PageRequ
     up: { to: link`/decisions`, label: 'Decisions' },
     content: html`${summary(entry, explanation, pushed)}${rulesTable(explanation.rules)}${
       transaction !== undefined && transactionCard(transaction)
-    }${callbackCard(explanation)}${signatureCard(explanation)}${aboutTable(others.filter((each) => each.id !== id).map(foundEntry))}`,
+    }${callbackCard(explanation)}${signatureCard(explanation)}${aboutTable(
+      others.filter((each) => each.id !== id).map(foundEntry),
+    )}`,
   };
 }
 

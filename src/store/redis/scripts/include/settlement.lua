@@ -129,8 +129,8 @@ end
 
 -- A choice is a table: whether it decides, whether its refusal is retryable, whether it is by a failure, and its
 -- alternatives. An alternative is a list of claims, by their indexes from 0, and of further choices. The first
--- alternative that holds is taken, and only its claims reserve. Returns a function that checks the choices, to be called when the other claims have been
--- checked.
+-- alternative that holds is taken, and only its claims reserve. Returns a function that checks the choices, to be
+-- called when the other claims have been checked.
 local function prepare_choices(choices)
   local function each_claim(choice, visit)
     for _, alternative in ipairs(choice[4]) do
