@@ -128,7 +128,7 @@ export function saidBy(rule: Rule, of: Case, place: Place): Said {
   if ('first-use-limit' in rule) return ofFirstUse(rule['first-use-limit'], of);
   if ('lock-out' in rule) return ofRefusals(rule['lock-out'], of, place);
   if ('expected-order' in rule) return [{ type: 'order', members: of.question.orderMembers }];
-  if ('approval' in rule) return ofApproval(rule.approval, of);
+  if ('approval' in rule) return [{ type: 'approval', approval: ofApproval(rule.approval, of) }];
   if ('speed-up' in rule) return ofSpeedUps(rule['speed-up'], of);
   if ('cooling-period' in rule) {
     const { list, for: age, of: members } = rule['cooling-period'];
@@ -145,13 +145,13 @@ export function saidBy(rule: Rule, of: Case, place: Place): Said {
 export function ofApproval(
   { by: group, quorum, within }: Rules['approval'],
   { approved, people, atMs }: Pick<Case, 'approved' | 'people' | 'atMs'>,
-): Said {
-  if (approved === undefined) return [{ type: 'approval', approval: 'missing' }];
+): 'current' | 'changed' | 'missing' {
+  if (approved === undefined) return 'missing';
   const { by, askedAtMs, untilMs } = approved;
   const isInTime = atMs < untilMs && atMs < askedAtMs + msOf(within);
   const counting = people[group]?.filter((person) => by.includes(person)) ?? [];
   const isEnough = isInTime && counting.length >= Number(quorum);
-  return [{ type: 'approval', approval: isEnough ? 'current' : 'changed' }];
+  return isEnough ? 'current' : 'changed';
 }
 
 function ofAmounts({ max, approvals }: Rules['amount-limit'], of: Case): Said {

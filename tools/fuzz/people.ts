@@ -69,8 +69,7 @@ const people = read.ok ? read.people : NO_PEOPLE;
 
 /** Whether the rule of the policies is fulfilled, as the reference has it. */
 export const isApproved = (requests: RequestsModel, subject: string, terms: string, atMs: number): boolean =>
-  ofApproval(APPROVAL, { approved: requests.approved(subject, terms), people: GROUPS, atMs }) !==
-  'awaits approval';
+  ofApproval(APPROVAL, { approved: requests.approved(subject, terms), people: GROUPS, atMs }) === 'current';
 
 export interface PeopleParts {
   readonly random: Random;

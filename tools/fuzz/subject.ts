@@ -84,7 +84,7 @@ export async function openSubject(): Promise<Subject> {
     authenticator: () => authenticator,
     policies,
     people: {
-      said: (callback, people) => approvalOf(approving, callback, people),
+      said: (callback, scheme, { people }) => approvalOf(approving, { callback, scheme }, people),
       ask: (asked) => askPeople(approving, asked),
     },
     ask: () => Promise.reject(new Error('no rule here asks anybody')),
