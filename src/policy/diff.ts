@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CountersignError, messageOf } from '../errors.ts';
 import { type Json, isObject } from '../values/canonical.ts';
-import { compileRelease } from './compile.ts';
+import { compileRelease, readPeople } from './compile.ts';
 import {
   type EarlierCount,
   type RuleChange,
@@ -13,6 +13,7 @@ import {
 } from './diff-rules.ts';
 import { coversAll, directionOfScope } from './diff-scope.ts';
 import { type Looser, declaredAt } from './language/looser.ts';
+import { PEOPLE_FILE, peopleSentences } from './people.ts';
 import type { CompiledPolicy } from './release.ts';
 import { ruleNamed } from './rules/registry.ts';
 import {
@@ -47,6 +48,8 @@ export interface ReleaseDiff {
     readonly file: string;
     readonly change: Change;
     readonly direction: Direction;
+    /** Of people.yaml, what it says no longer, and what it says now: a sentence each. */
+    readonly people?: { readonly removed: readonly string[]; readonly added: readonly string[] };
   }[];
 }
 
@@ -124,7 +127,16 @@ export function diffReleases(
     diffAsset(symbol, before, after),
   );
   const files = byName(from.files, to.files).flatMap(([file, before, after]) =>
-    before === after ? [] : [{ file, change: changeOf(before, after), direction: 'unclear' as const }],
+    before === after
+      ? []
+      : [
+          {
+            file,
+            change: changeOf(before, after),
+            direction: 'unclear' as const,
+            ...(file === PEOPLE_FILE && { people: diffPeople(before, after) }),
+          },
+        ],
   );
   const same = [policies, lists, assets, files].every(({ length }) => length === 0);
   const loosens = [
@@ -134,6 +146,16 @@ export function diffReleases(
     ...files.map(({ file }) => `file ${file}`),
   ];
   return { same, loosens, policies, lists, assets, files };
+}
+
+function diffPeople(before: string | undefined, after: string | undefined) {
+  const [old, now] = [before, after].map((text) => {
+    const read = readPeople(text ?? '');
+    return read.ok ? peopleSentences(read.people) : [];
+  });
+  const without = (these: readonly string[] = [], others: readonly string[] = []) =>
+    these.filter((each) => !others.includes(each));
+  return { removed: without(old, now), added: without(now, old) };
 }
 
 /** The counters that the store still has from earlier revisions, by their identity. */

@@ -32,6 +32,16 @@ export interface People {
   readonly groups: ReadonlyMap<string, readonly string[]>;
 }
 
+/** Each thing that a text like people.yaml says: a sentence each, for those who compare two of them. */
+export const peopleSentences = ({ people, groups }: People): readonly string[] => [
+  ...[...people.values()].flatMap(({ name, roles, sshKeys, passkeys }) => [
+    ...roles.map((role) => `${name} has the role ${role}`),
+    ...sshKeys.map(({ fingerprint }) => `${name} has the key ${fingerprint}`),
+    ...passkeys.map(({ id }) => `${name} has the passkey ${id}`),
+  ]),
+  ...[...groups].flatMap(([group, members]) => members.map((name) => `${name} is in the group ${group}`)),
+];
+
 export const NO_PEOPLE: People = { people: new Map(), groups: new Map() };
 
 /** Of a person or a group. */

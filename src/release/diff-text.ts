@@ -147,9 +147,11 @@ export function diffText({ same, policies, lists, assets, files }: ReleaseDiff):
     ...policies.flatMap(policyLines),
     ...lists.map(listLine),
     ...assets.map(assetLine),
-    ...files.map(
-      ({ file, change, direction }) => `${SIGNS[change]} file ${printable(file)}${directionText(direction)}`,
-    ),
+    ...files.flatMap(({ file, change, direction, people }) => [
+      `${SIGNS[change]} file ${printable(file)}${directionText(direction)}`,
+      ...(people?.removed ?? []).map((sentence) => `    - ${sentence}`),
+      ...(people?.added ?? []).map((sentence) => `    + ${sentence}`),
+    ]),
   ].join('\n');
 }
 

@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { readPeople, readPolicyFiles } from '../../src/policy/compile.ts';
+import { diffReleases } from '../../src/policy/diff.ts';
 import { formatFault } from '../../src/policy/fault.ts';
+import { diffText } from '../../src/release/diff-text.ts';
+import { parseSshKey } from '../../src/values/ssh-key.ts';
 import { keyOf, peopleText } from '../release/signing.ts';
 import { SMALL } from '../release/directory.ts';
 
@@ -103,5 +106,34 @@ groups:
     expect(readPolicyFiles([{ name: 'people.yaml', text: peopleText(['ada']) }], () => undefined).ok).toBe(
       false,
     );
+  });
+
+  it('is compared person by person, so that a signer sees who can do what now', () => {
+    const documentWith = (people: string): string => {
+      const files = [
+        { name: 'small.yaml', text: SMALL },
+        { name: 'people.yaml', text: people },
+      ];
+      const compiled = readPolicyFiles(files, () => undefined);
+      return compiled.ok ? compiled.release.document : '';
+    };
+    const before = `${peopleText(['ada', 'ben'], '[operate, approve]')}groups: { treasury: [ada, ben] }`;
+    const after = `${peopleText(['ada', 'eve'], '[approve]')}groups: { treasury: [eve] }`;
+    const { fingerprint } = parseSshKey(keyOf('eve').line);
+    const diff = diffReleases(documentWith(before), documentWith(after));
+    const text = diffText(diff);
+    for (const line of [
+      '~ file people.yaml (unclear)',
+      '    - ada has the role operate',
+      '    - ben has the role approve',
+      '    - ben is in the group treasury',
+      '    + eve has the role approve',
+      `    + eve has the key ${fingerprint}`,
+      '    + eve is in the group treasury',
+    ]) {
+      expect(text.split('\n')).toContain(line);
+    }
+    expect(text).not.toContain('ada has the key');
+    expect(diff.loosens).toContain('file people.yaml');
   });
 });

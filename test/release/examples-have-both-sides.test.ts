@@ -12,6 +12,10 @@ const ANY_AMOUNT = 'the amount may be any, so its decimals have no effect';
 
 /** By example, the changes that no callback can show, with the reason. */
 const WITHOUT_EFFECT: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  approval: {
+    'rules.0.any.1.approval.wait: 20s to 19s': 'it only says how long the answer waits',
+    'rules.0.any.1.approval.wait: 20s to 21s': 'it only says how long the answer waits',
+  },
   schedule: {
     'rules.1.when.during.hours.0: 08:00-10:00 to 07:59-10:00': 'the schedule is closed then',
     'rules.1.when.during.hours.0: 08:00-10:00 to 08:01-10:00': 'the schedule is closed then',
