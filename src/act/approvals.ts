@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askedIn } from '../approvals/callbacks.ts';
 import { type ApprovalRequest, createRequests } from '../approvals/requests.ts';
 import { type Signer, type SigningScope, isAuthor, signature, signersOf } from '../approvals/signers.ts';
 import type { People } from '../policy/people.ts';
@@ -34,7 +35,14 @@ export const rejectRequest: Act<Parts, typeof rejectInput, ApprovalRequest> = {
   json: ({ id, state, endedBy, reason }) => ({ request: id, state, by: endedBy, reason }),
 };
 
-const approveInput = z.strictObject({ ...requestInput, signature });
+const MESSAGE_MAX_CHARACTERS = 1000;
+
+const approveInput = z.strictObject({
+  ...requestInput,
+  signature,
+  /** Why, for the journal. It is not signed. */
+  message: z.string().max(MESSAGE_MAX_CHARACTERS).optional(),
+});
 
 interface ApproveParts extends Parts {
   /** Of the revision in force. */
@@ -55,24 +63,24 @@ export const approveCallback: Act<ApproveParts, typeof approveInput, Approved> =
   // The signature says who approves.
   role: 'read',
   input: approveInput,
-  async perform(parts, { request: id, source, signature: given }) {
+  async perform(parts, { request: id, source, signature: given, message }) {
     let signers: readonly Signer[] = [];
-    const request = await createRequests(parts.store, parts.clock, source).change(
-      id,
-      async ({ statement, signatures, by }) => {
-        const signed = { statement, signatures: [...signatures, given] };
-        const found = await signersOf(signed, parts.people, { role: 'approve', scope: parts.scope });
-        // Who was removed since must not stop the others.
-        const own = found.signers.find((each) => each.signature === given);
-        if (own === undefined) throw refused(found.refused.at(-1) ?? 'the signature does not count');
-        if (isAuthor({ by }, own.person))
-          throw refused(`${by} has made the request, so another person must approve it`);
-        ({ signers } = found);
-        return { signatures: signed.signatures };
-      },
-    );
+    const request = await createRequests(parts.store, parts.clock, source).change(id, async (waiting) => {
+      // What can't be shown as the callback that arrived, or the order, must not be signed.
+      askedIn(waiting, { source, deployment: parts.scope.deployment });
+      const { statement, signatures } = waiting;
+      const signed = { statement, signatures: [...signatures, given] };
+      const found = await signersOf(signed, parts.people, { role: 'approve', scope: parts.scope });
+      // Who was removed since must not stop the others.
+      const own = found.signers.find((each) => each.signature === given);
+      if (own === undefined) throw refused(found.refused.at(-1) ?? 'the signature does not count');
+      if (isAuthor(waiting, own.person))
+        throw refused(`${waiting.by} has made the request, so another person must approve it`);
+      ({ signers } = found);
+      return { signatures: signed.signatures };
+    });
     const { person = '', key = '' } = signers.at(-1) ?? {};
-    const more = { by: person, key, signature: given };
+    const more = { by: person, key, signature: given, message };
     await journalled(parts, { source, request, code: 'APPROVED_BY_PERSON', more });
     return { request, signers };
   },

@@ -21,7 +21,7 @@ import { unfreeze } from './freezes.ts';
 import { changeList } from './lists.ts';
 import { liftLockout } from './lockouts.ts';
 import { expectOrder } from './orders.ts';
-import { setPrices } from './prices.ts';
+import { type PricesParts, setPrices } from './prices.ts';
 import { releaseApproval } from './release.ts';
 
 /*
@@ -29,7 +29,7 @@ import { releaseApproval } from './release.ts';
  */
 
 /** What all these acts need. */
-interface Parts {
+interface Parts extends Pick<PricesParts, 'onPricesChanged'> {
   readonly store: Store;
   readonly sources: readonly OrderSource[];
   readonly clock: Clock;
@@ -39,6 +39,7 @@ interface Parts {
 
 interface Performed {
   readonly text: string;
+  readonly notice: string;
   readonly json: object;
   readonly isDone: boolean;
   readonly followed: { readonly sequence?: number } | undefined;
@@ -75,6 +76,7 @@ function rowOf<I extends z.ZodObject, R>(act: Act<Parts, I, R>): readonly [strin
       const result = await act.perform(parts, await read(parts, content), by);
       return {
         text: act.text(result),
+        notice: (act.notice ?? act.text)(result),
         json: act.json(result),
         isDone: act.isDone?.(result) ?? true,
         followed: act.followed?.(result),
@@ -165,12 +167,8 @@ export const approveAct: Act<ApproveActParts, typeof input, ActApproved> = {
     await requests.conclude(id, 'performed');
     return { request, signers, performed };
   },
-  text({ request: { id, expiresAtMs }, signers, performed }) {
-    const names = signers.map(({ person }) => person).join(', ');
-    return performed === undefined
-      ? `Request ${id} is signed by ${names}. Another person signs it until ${isoTime(expiresAtMs)}.`
-      : `Request ${id} is signed by ${names}.\n${performed.text}`;
-  },
+  text: (result) => signedText(result, `\n${result.performed?.text}`),
+  notice: (result) => signedText(result, ` ${result.performed?.notice}`),
   json: ({ request: { id }, signers, performed }) => ({
     request: id,
     signers: signers.map(({ person }) => person),
@@ -179,3 +177,9 @@ export const approveAct: Act<ApproveActParts, typeof input, ActApproved> = {
   isDone: ({ performed }) => performed?.isDone === true,
   followed: ({ performed }) => performed?.followed ?? {},
 };
+
+function signedText({ request, signers, performed }: ActApproved, done: string): string {
+  const names = signers.map(({ person }) => person).join(', ');
+  const waits = ` Another person signs it until ${isoTime(request.expiresAtMs)}.`;
+  return `Request ${request.id} is signed by ${names}.${performed === undefined ? waits : done}`;
+}

@@ -79,7 +79,7 @@ export function createFourEyes({ acts, deployment, store, clock, sign }: FourEye
       // Somebody who asks again, such as a program that got no answer, asks for the same.
       const isSame = (each: ApprovalRequest): boolean =>
         each.kind === 'act' && each.by === by && each.content === text;
-      const before = sign === undefined ? (await requests.pending()).find(isSame) : undefined;
+      const before = sign === undefined ? (await requests.pending()).requests.find(isSame) : undefined;
       if (before !== undefined) return before;
       const createdAtMs = clock();
       const request = { by, createdAtMs, expiresAtMs: createdAtMs + KEEP_MS };
@@ -155,6 +155,8 @@ export function actOfRequest(request: ApprovalRequest, deployment: string): ActC
 /** The values of which the statement only has the number and the hash: a line each. */
 export function valuesNotInClear({ input }: ActContent): readonly string[] {
   return Object.entries(input).flatMap(([name, value]) =>
-    isLong(value) ? [`${name}, ${counted(value.length, 'value')}:`, ...value.map((each) => `  ${each}`)] : [],
+    isLong(value)
+      ? [`${name}, ${counted(value.length, 'value')}:`, ...value.map((each) => `  ${inClear(each)}`)]
+      : [],
   );
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { z } from 'zod';
-import { CountersignError, usageError } from '../errors.ts';
+import { CountersignError, messageOf, usageError } from '../errors.ts';
 import { LAST_INSTANT_MS } from '../store/clock-state.ts';
 import type { ApprovalRequestRecord, ApprovalRequests } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
@@ -74,8 +74,13 @@ export interface Requests {
    * whether it did: one that waits for people, was rejected or was used stays.
    */
   replaceEnded(id: string, request: NewRequest & Pick<ApprovalRequest, 'createdAtMs'>): Promise<boolean>;
-  /** Those that wait for people, oldest first. */
-  pending(): Promise<readonly ApprovalRequest[]>;
+  /**
+   * Those that wait for people, oldest first, of all that are open or of the `newest`; and why others can't be
+   * read, which must not hide them.
+   */
+  pending(
+    newest?: number,
+  ): Promise<{ readonly requests: readonly ApprovalRequest[]; readonly faults: readonly string[] }>;
   /**
    * Changes a request that is pending, in one atomic step: `change` may be called again if somebody else came
    * before. Throws NOT_FOUND, or REQUEST_ENDED if it is not pending or has expired.
@@ -126,11 +131,18 @@ export function createRequests(store: ApprovalRequests, clock: Clock, scope = SH
       if (state !== undefined && state !== 'expired' && state !== 'superseded') return false;
       return write({ ...request, ...BEGUN, id }, found?.version ?? 0);
     },
-    async pending() {
-      const found = await store.openApprovalRequests(scope);
-      return found
-        .map(({ id, record }) => requestIn(id, record))
-        .filter((request) => !isOver(request, clock()));
+    async pending(newest) {
+      const requests: ApprovalRequest[] = [];
+      const faults: string[] = [];
+      for (const { id, record } of await store.openApprovalRequests(scope, newest)) {
+        try {
+          const request = requestIn(id, record);
+          if (!isOver(request, clock())) requests.push(request);
+        } catch (thrown) {
+          faults.push(messageOf(thrown));
+        }
+      }
+      return { requests, faults };
     },
     async change(id, change) {
       for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {

@@ -51,8 +51,9 @@ export const approvalsList: CommandRow = {
     const store = await session.store();
     const pending: Found[] = [];
     for (const source of ['', ...sourceNames(session)]) {
-      const requests = await createRequests(store, session.clock, source).pending();
+      const { requests, faults } = await createRequests(store, session.clock, source).pending();
       pending.push(...requests.map((request) => ({ source, request })));
+      for (const fault of faults) session.report(`! ${fault}`);
     }
     const rows = pending.map(({ source, request: { id, kind, by, message, signatures, expiresAtMs } }) => [
       id,
@@ -136,20 +137,22 @@ export const approvalsApprove: CommandRow = {
   path: approveCallback.name,
   summary: approveCallback.summary,
   example:
-    'approvals approve transfer:w-1 --source vault --key ~/.ssh/id_ed25519\n' +
+    'approvals approve transfer:w-1 --source vault --key ~/.ssh/id_ed25519 --message "known customer"\n' +
     'approvals approve r7k2mqx --key ~/.ssh/id_ed25519',
   define: (command) =>
     byOption(
-      requestArgument(command).requiredOption(
-        '--key <file>',
-        'your SSH key, or the .pub file of a key that the agent has',
-      ),
+      requestArgument(command)
+        .requiredOption('--key <file>', 'your SSH key, or the .pub file of a key that the agent has')
+        .option('--message <text>', 'why you approve a callback, for the journal; nobody signs it'),
     ),
   async run(session, call) {
     const found = await findRequest(session, call);
     const scope = signingScope(session.settings());
     if (scope === undefined) throw usageError('the settings have no deployment, so nobody can sign; set it');
     const { source, request } = found;
+    const message = call.option('message') === undefined ? undefined : requiredMessage(call);
+    if (message !== undefined && request.kind !== 'callback')
+      throw usageError('only the approval of a callback has a reason; leave --message out');
     if (request.kind === 'revision') return policySign.run(session, call);
     if (request.kind === 'act') {
       const shown = requestText(found, session.clock());
@@ -173,7 +176,7 @@ export const approvalsApprove: CommandRow = {
     const approved = await perform(
       approveCallback,
       parts,
-      { request: request.id, source, signature },
+      { request: request.id, source, signature, message },
       session,
     );
     session.print(approveCallback.text(approved), approveCallback.json(approved));

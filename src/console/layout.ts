@@ -21,8 +21,8 @@ export interface Frame {
 export interface NavigationEntry {
   readonly path: string;
   readonly label: string;
-  /** How much waits there. */
-  readonly count: number;
+  /** How much waits there; the empty text for nothing. */
+  readonly waits: string;
 }
 
 /** A whole page. */
@@ -83,8 +83,8 @@ function navigation({ navigation: entries, path }: Frame): Html {
           html`<li>
             <a href="/console${entry.path}" ${isCurrent(entry.path) && html` aria-current="page"`}
               >${entry.label}${
-                entry.count > 0 &&
-                html` <span class="pill warn">${entry.count}<span class="unseen"> waiting</span></span>`
+                entry.waits !== '' &&
+                html` <span class="pill warn">${entry.waits}<span class="unseen"> waiting</span></span>`
               }</a
             >
           </li>`,

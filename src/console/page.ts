@@ -62,8 +62,8 @@ export interface Page {
   readonly path: string;
   /** Its entry in the navigation. Absent for pages below others. */
   readonly navigation?: string;
-  /** How much waits there for people. The navigation says so. */
-  readonly waiting?: () => Promise<number>;
+  /** How much waits there for people, such as `3` or `50+`; the empty text for nothing. The navigation says so. */
+  readonly waiting?: () => Promise<string>;
   /** Whether it is the first page of a person, in place of Now, while something waits there. */
   readonly isFirstOf?: (person: Person) => boolean;
   show(request: PageRequest): Promise<View | Download>;
@@ -73,6 +73,8 @@ export interface Page {
 export interface Form {
   readonly path: string;
   readonly role: Role;
+  /** Who else may send it. */
+  readonly alsoFor?: ((person: Person) => boolean) | undefined;
   /** Throws a CountersignError for what the person can mend: it is shown with status 422. */
   submit(request: FormRequest): Promise<Redirect | View>;
 }
@@ -113,6 +115,7 @@ interface FormOf<P, I extends z.ZodObject, R> {
   readonly to: (request: FormRequest, result: R) => string;
   /** What the act would change, for forms that show that before they do it. */
   readonly preview?: (request: FormRequest) => Promise<View>;
+  readonly alsoFor?: Form['alsoFor'];
   /** The page for a fault that the person can mend. */
   readonly again?: (request: FormRequest, fault: string) => View | Promise<View>;
 }
@@ -129,7 +132,7 @@ const NO_VERSION = -1;
  */
 export function formOf<P, I extends z.ZodObject, R>(
   act: Act<P, I, R>,
-  { path, parts, read, to, preview, again }: FormOf<P, I, R>,
+  { path, parts, read, to, preview, alsoFor, again }: FormOf<P, I, R>,
 ): Form {
   async function done(request: FormRequest): Promise<Redirect> {
     const version = request.form.get('version') ?? '';
@@ -142,6 +145,7 @@ export function formOf<P, I extends z.ZodObject, R>(
   return {
     path,
     role: act.role,
+    alsoFor,
     async submit(request) {
       const isPreview = preview !== undefined && request.form.get('do') !== CONFIRM;
       const submit = async (): Promise<Redirect | View> => {
@@ -149,7 +153,10 @@ export function formOf<P, I extends z.ZodObject, R>(
           return await (isPreview ? preview(request) : done(request));
         } catch (thrown) {
           if (!(thrown instanceof CountersignError && thrown.code === 'AWAITS_SIGNATURES')) throw thrown;
-          return { to: link`/approvals`, notice: `It waits: ${thrown.message}.` };
+          return {
+            to: link`/approvals/${String(thrown.data['request'])}`,
+            notice: `It waits: ${thrown.message}.`,
+          };
         }
       };
       if (again === undefined) return submit();

@@ -90,7 +90,8 @@ export function createConsole(parts: ConsoleParts, onFailed: OnFailed): Router {
     router.post(form.path, async (request, response) => {
       const asked = pageRequest(request, response);
       const { person } = asked;
-      if (!mayUse(person, form.role)) throw new Forbidden(person, form.role);
+      if (!mayUse(person, form.role) && form.alsoFor?.(person) !== true)
+        throw new Forbidden(person, form.role);
       const body = await readForm(request, response);
       if (!(body instanceof Uint8Array)) throw usageError(body.because);
       const fields = new URLSearchParams(Buffer.from(body).toString('utf8'));
@@ -284,9 +285,9 @@ async function navigationOf(pages: readonly Page[], person: Person): Promise<rea
   for (const { path, navigation: label, waiting, isFirstOf } of pages) {
     if (label === undefined) continue;
     // The page itself says why the store does not answer.
-    const count = (await waiting?.().catch(() => 0)) ?? 0;
-    const entries = count > 0 && isFirstOf?.(person) === true ? first : others;
-    entries.push({ path, label, count });
+    const waits = (await waiting?.().catch(() => '')) ?? '';
+    const entries = waits !== '' && isFirstOf?.(person) === true ? first : others;
+    entries.push({ path, label, waits });
   }
   if (first.length === 0) return others;
   return [

@@ -34,7 +34,7 @@ import { simulatorOf } from './simulator.ts';
 import { orderSources } from './sources.ts';
 import type { Store } from '../store/store.ts';
 import { groupsOf, openStore } from './store.ts';
-import { openTrust, signerRules } from './trust.ts';
+import { openTrust, peopleNow, signerRules } from './trust.ts';
 
 /** Who may enter, as the settings say. */
 type Entrance = Pick<ConsoleParts, 'identify' | 'passkeys' | 'hasProxy'>;
@@ -159,6 +159,7 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
       checks,
       scope: signingScope(settings),
       signers,
+      operators: () => peopleNow(settings, store),
       // With signers, people sign what is pushed at the command line.
       mayPush: (settings.console?.push ?? false) && settings.signers === undefined,
       runsDirectory: settings.reconcile.directory,

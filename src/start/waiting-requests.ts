@@ -69,7 +69,7 @@ async function findWaiting(
 ): Promise<ReadonlyMap<string, Waiting>> {
   const found = new Map<string, Waiting>();
   for (const source of scopes) {
-    for (const request of await createRequests(store, clock, source).pending()) {
+    for (const request of (await createRequests(store, clock, source).pending()).requests) {
       const { id, createdAtMs, expiresAtMs } = request;
       const isExpiring = expiresAtMs - clock() < EXPIRING * (expiresAtMs - createdAtMs);
       found.set(`${source} ${id} ${createdAtMs}`, { source, request, isExpiring });

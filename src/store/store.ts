@@ -530,9 +530,10 @@ export interface ApprovalRequestChange {
  * An approval uses a request that is current. Other requests stay as they are.
  */
 export interface ApprovalRequests {
-  /** The open requests, in the order in which they were opened: at most APPROVAL_REQUESTS_MAX. */
+  /** The open requests, or the `newest` of them, in the order in which they were opened. */
   openApprovalRequests(
     scope: string,
+    newest?: number,
   ): Promise<readonly { readonly id: string; readonly record: ApprovalRequestRecord }[]>;
   approvalRequest(scope: string, id: string): Promise<ApprovalRequestRecord | undefined>;
   /**

@@ -10,27 +10,20 @@ import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { POLICIES, TO, type TestServiceOptions, transfer, web3 } from '../service.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
-import { type Over, createAuthenticator } from './authenticator.ts';
-import { ADA, type Shown, type TestConsole, type Visitor, startTestConsole } from './console.ts';
+import type { Over } from './authenticator.ts';
+import { ADA, READER, type Shown, type TestConsole, type Visitor, startTestConsole } from './console.ts';
+import { type Name, REFUSED, SITE, passkeyIdOf, passkeyOf, signed, statementIn } from './passkey-people.ts';
 
-const SITE = { host: 'localhost', origin: 'http://localhost:9090' };
-const devices = {
-  ada: createAuthenticator(SITE),
-  ben: createAuthenticator(SITE),
-  mallory: createAuthenticator(SITE),
-};
-type Name = keyof typeof devices;
-
-const passkeyOf = (name: Name): string => {
-  const { id, publicKey } = devices[name].passkey;
-  return `    passkeys: [{ id: ${id}, publicKey: ${publicKey} }]\n`;
-};
 const PEOPLE = `people:
   ada:
     roles: [operate, approve]
 ${passkeyOf('ada')}  ben:
     roles: [approve]
-${passkeyOf('ben')}groups:
+${passkeyOf('ben')}  cleo:
+    roles: [read]
+  dan:
+    roles: [approve]
+${passkeyOf('dan')}groups:
   treasury: [ada, ben]
 `;
 const WITH_APPROVAL = {
@@ -68,22 +61,17 @@ describeOnBothStores('the inbox', (host) => {
     );
   const ask = (console: TestConsole, members: object = {}): Promise<string> =>
     console.cosign('/cosigner/withdraw', transfer({ amount: '5', ...members }));
-  const statementIn = ({ text }: Shown): string => {
-    const [, statement = ''] = /<pre tabindex="0">(countersign-[^<]*)<\/pre>/.exec(text) ?? [];
-    return statement.replaceAll('&quot;', '"');
-  };
-  const signed = (by: Name, statement: string, over: Over = {}): string =>
-    JSON.stringify(
-      devices[by].signIn(
-        { challenge: passkeyChallenge(Buffer.from(statement)) },
-        { userHandle: 'x', ...over },
-      ),
-    );
   /** As the page of the request makes the person's browser do it. */
-  async function approve(console: TestConsole, by: Name, over: Over = {}): Promise<Shown> {
+  async function approve(
+    console: TestConsole,
+    by: Name,
+    over: Over = {},
+    more: Readonly<Record<string, string>> = {},
+  ): Promise<Shown> {
     const as = { name: by, roles: ['read'] } satisfies Visitor;
     const statement = statementIn(await console.get(PAGE, as));
-    return console.send('/console/approvals/approve', { ...W1, signature: signed(by, statement, over) }, as);
+    const signature = signed(by, statement, over);
+    return console.send('/console/approvals/approve', { ...W1, signature, ...more }, as);
   }
   const signaturesIn = async ({ store }: TestConsole): Promise<number> => {
     const record = await store.approvalRequest('vault', 'transfer:w-1');
@@ -103,21 +91,29 @@ describeOnBothStores('the inbox', (host) => {
     expect(inbox.text).toMatch(/2[34] h/);
     expect(inbox.text).toContain('1<span class="unseen"> waiting</span>');
     const page = await console.get(PAGE);
-    for (const each of ['2 of treasury', TO, 'nobody', 'AWAITING_APPROVAL', 'Reject', 'data-sign=']) {
+    for (const each of [
+      '2 of treasury',
+      TO,
+      'nobody (0 of 2)',
+      'AWAITING_APPROVAL',
+      'Reject',
+      'data-sign=',
+    ]) {
       expect(page.text).toContain(each);
     }
     expect(page.text).toContain('countersign approvals approve transfer:w-1 --source vault --key FILE');
     expect(statementIn(page)).toContain('\nterm amount 5\n');
     expect(page.text).toContain(passkeyChallenge(Buffer.from(statementIn(page))));
     // She is asked for her own passkey alone.
-    expect(page.text).toContain(devices.ada.passkey.id);
-    expect(page.text).not.toContain(devices.ben.passkey.id);
+    expect(page.text).toContain(passkeyIdOf('ada'));
+    expect(page.text).not.toContain(passkeyIdOf('ben'));
 
     const first = await approve(console, 'ada');
     expect(first).toMatchObject({ status: 303, to: PAGE });
     expect(first.notice).toContain('So far: ada.');
     expect(await ask(console)).toBe('FAILURE');
     expect((await approve(console, 'ada')).text).toContain('has signed already');
+    expect((await console.get('/console/approvals')).text).toContain('>1 of 2<');
     expect((await approve(console, 'ben')).notice).toContain('So far: ada, ben.');
     expect(await ask(console)).toBe('SUCCESS');
     const done = await console.get(PAGE);
@@ -144,18 +140,7 @@ describeOnBothStores('the inbox', (host) => {
     );
   });
 
-  it.each([
-    [
-      'another statement',
-      { challenge: passkeyChallenge(Buffer.from('something else')) },
-      'signed something else',
-    ],
-    ['another origin', { origin: 'https://evil.example' }, 'origin'],
-    ['another host', { host: 'evil.example' }, 'RP ID'],
-    ['no knowledge of the person', { userVerified: false }, 'User verification'],
-    ['a frame of another site', { crossOrigin: true }, 'inside one of another site'],
-    ['another signature', { signature: Buffer.alloc(70) }, 'refused'],
-  ] satisfies readonly (readonly [string, Over, string])[])('refuses %s', async (_name, over, because) => {
+  it.each(REFUSED)('refuses %s', async (_name, over, because) => {
     const console = await start();
     await ask(console);
     const answer = await approve(console, 'ada', over);
@@ -209,7 +194,7 @@ describeOnBothStores('the inbox', (host) => {
       keepMs: 1e9,
     };
     await console.store.changeApprovalRequest({ ...change, value });
-    expect((await console.get('/console/approvals')).text).toContain('don’t approve');
+    expect((await console.get('/console/approvals')).text).toContain('don’t sign');
     const page = await console.get(PAGE);
     expect(page.text).toContain('is not about its callback');
     expect(page.text).not.toContain('data-sign=');
@@ -223,26 +208,98 @@ describeOnBothStores('the inbox', (host) => {
     expect([answer.status, answer.text.includes('is not about its callback')]).toEqual([422, true]);
     expect(await signaturesIn(console)).toBe(0);
 
-    // One that can't be read hides nothing of other sources.
+    // One that can't be read hides nothing else, and is not counted.
+    await ask(console, { request_id: 'w-2' });
     await console.store.changeApprovalRequest({ ...change, expected: change.expected + 1, value: '{}' });
     const inbox = await console.get('/console/approvals');
     expect(inbox.text).toContain('transfer:w-1 in the store can&#39;t be read');
+    expect(inbox.text).toContain('Withdrawal w-2');
+    expect(inbox.text).toContain('1<span class="unseen"> waiting</span>');
+    const listed = await placeIn(console.folder).runWith({ clock: systemClock })('approvals', 'list');
+    expect(listed).toMatchObject({ code: 0, out: expect.stringContaining('transfer:w-2') });
+    expect(listed.err).toContain('the request transfer:w-1 in the store can');
   });
 
-  it('a request is rejected with a reason, by who may operate', async () => {
+  it('counts signatures only if they are real, and of members of the group', async () => {
+    const console = await start();
+    await ask(console);
+    const { value = '', version = 0 } = (await console.store.approvalRequest('vault', 'transfer:w-1')) ?? {};
+    const forged = ['ada', 'ben', 'dan'].map((name) => {
+      const response = signed(name as Name, 'something else');
+      return { method: 'passkey', id: passkeyIdOf(name as Name), response };
+    });
+    const outsider = signed('dan', statementIn(await console.get(PAGE)));
+    const signatures = [...forged, { method: 'passkey', id: passkeyIdOf('dan'), response: outsider }];
+    await console.store.changeApprovalRequest({
+      scope: 'vault',
+      id: 'transfer:w-1',
+      expected: version,
+      value: JSON.stringify({ ...(JSON.parse(value) as object), signatures }),
+      isOpen: true,
+      keepMs: 1e9,
+    });
+    expect((await console.get('/console/approvals')).text).toContain('>0 of 2<');
+    expect((await console.get(PAGE)).text).toContain('dan (0 of 2)');
+  });
+
+  it('counts at most the newest fifty in the navigation', async () => {
+    const console = await start();
+    await ask(console);
+    const { value = '' } = (await console.store.approvalRequest('vault', 'transfer:w-1')) ?? {};
+    const waiting = async (): Promise<string | undefined> =>
+      />([^>]*)<span class="unseen"> waiting/.exec((await console.get('/console/now')).text)?.[1];
+    for (let at = 2; at <= 51; at++) {
+      const change = {
+        scope: 'vault',
+        id: `transfer:w-${at}`,
+        expected: 0,
+        value,
+        isOpen: true,
+        keepMs: 1e9,
+      };
+      await console.store.changeApprovalRequest(change);
+      if (at === 50) expect(await waiting()).toBe('50');
+    }
+    expect(await waiting()).toBe('50+');
+  });
+
+  it('keeps why somebody approved it, which is not signed', async () => {
+    const console = await start();
+    await ask(console);
+    const long = await approve(console, 'ada', {}, { message: 'x'.repeat(1001) });
+    expect([long.status, await signaturesIn(console)]).toEqual([422, 0]);
+    const message = 'known <customer>';
+    expect((await approve(console, 'ada', {}, { message })).status).toBe(303);
+    expect((await approve(console, 'ben', {}, { message: ' ' })).status).toBe(303);
+    const entries = await console.store.entries({ source: 'vault', subject: 'transfer:w-1', limit: 100 });
+    const details = entries
+      .filter(({ type }) => type === 'approval')
+      .map(({ detail }) => JSON.parse(detail) as Readonly<Record<string, unknown>>);
+    expect(details.map(({ by, message: why }) => [by, why])).toEqual([
+      ['ada', message],
+      ['ben', undefined],
+    ]);
+    expect(details.map(({ statement }) => String(statement).includes(message))).toEqual([false, false]);
+    expect(await ask(console)).toBe('SUCCESS');
+  });
+
+  it('a request is rejected with a reason, by who may approve or operate', async () => {
     const console = await start();
     await ask(console);
     const reason = 'unknown <recipient>';
-    expect((await console.send('/console/approvals/reject', { ...W1, reason }, BEN)).status).toBe(403);
-    expect((await console.get(PAGE, BEN)).text).not.toContain('/console/approvals/reject"');
-    const empty = await console.send('/console/approvals/reject', { ...W1, reason: ' ' });
+    const reject = (as: Visitor, why = reason): Promise<Shown> =>
+      console.send('/console/approvals/reject', { ...W1, reason: why }, as);
+    for (const as of [READER, { name: 'cleo', roles: ['read'] } satisfies Visitor]) {
+      expect((await reject(as)).status).toBe(403);
+      expect((await console.get(PAGE, as)).text).not.toContain('/console/approvals/reject"');
+    }
+    const empty = await reject(BEN, ' ');
     expect([empty.status, empty.text.includes('The reason is empty')]).toEqual([422, true]);
-    expect(await console.send('/console/approvals/reject', { ...W1, reason })).toMatchObject({
-      status: 303,
-      to: PAGE,
-    });
-    expect((await approve(console, 'ben')).text).toContain('is rejected, by console:ada');
-    expect((await console.get(PAGE)).text).toContain('console:ada: unknown &lt;recipient&gt;');
+    expect((await console.get(PAGE, BEN)).text).toContain('/console/approvals/reject"');
+    expect(await reject(BEN)).toMatchObject({ status: 303, to: PAGE });
+    expect((await reject(ADA)).text).toContain('is rejected, by console:ben');
+    expect((await approve(console, 'ada')).text).toContain('is rejected, by console:ben');
+    expect((await console.get(PAGE)).text).toContain('console:ben: unknown &lt;recipient&gt;');
     expect(await ask(console)).toBe('FAILURE');
   });
 
@@ -265,6 +322,50 @@ describeOnBothStores('the inbox', (host) => {
     expect(text).toContain('countersign approvals approve');
   });
 
+  it('shows the tests that policies were pushed with, and runs their backtest', async () => {
+    const file = join(temporaryFolder(), 'signers.yaml');
+    writeFileSync(file, `${peopleText(['ada'])}  ben:\n    roles: [operate]\n${passkeyOf('ben')}`);
+    const test = `tests:
+  - test: a small one
+    now: 2026-03-02T10:00:00Z
+    callbacks:
+      - source: shop
+        payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
+        expect: SUCCESS
+`;
+    const console = await start({
+      policies: { ...POLICIES, 'tests/payments.test.yaml': test },
+      settings: {
+        deployment: DEPLOYMENT,
+        signers: { file, threshold: '2' },
+        console: CONSOLE,
+      },
+    });
+    const run = placeIn(console.folder).runWith({ clock: systemClock });
+    const push = await run('policy', 'push', '--message', 'first', '--json', '--key', keyFileOf('ada'));
+    const { request } = z.object({ request: z.string() }).parse(push.json());
+    const path = `/console/approvals/${request}`;
+    const { text } = await console.get(path);
+    for (const each of ['✓ 1 test passed', 'Start the backtest', 'a small one']) expect(text).toContain(each);
+    expect((await console.get(path, READER)).text).not.toContain('Start the backtest');
+
+    const record = await console.store.approvalRequest('', request);
+    const value = z.record(z.string(), z.unknown()).parse(JSON.parse(record?.value ?? ''));
+    const content = z.looseObject({ files: z.string() }).parse(JSON.parse(String(value['content'])));
+    const files = z.array(z.object({ name: z.string(), text: z.string() })).parse(JSON.parse(content.files));
+    const form = new URLSearchParams(files.flatMap((each) => Object.entries(each)));
+    expect((await console.send('/console/policies/backtest', form)).to).toBe('/console/policies/backtest');
+
+    // Who can write to the store gives it other files, whose tests pass.
+    const other = files.map((each) => ({ ...each, text: each.text.replace('max: 1000 ', 'max: 999 ') }));
+    const forged = { ...value, content: JSON.stringify({ ...content, files: JSON.stringify(other) }) };
+    const change = { scope: '', id: request, expected: record?.version ?? 0, isOpen: true, keepMs: 1e9 };
+    await console.store.changeApprovalRequest({ ...change, value: JSON.stringify(forged) });
+    const page = await console.get(path);
+    expect(page.text).toContain('Its files make another revision');
+    expect(page.text).not.toMatch(/test passed|Start the backtest/);
+  });
+
   it('policies are signed by passkey, and the last signature puts them in force', async () => {
     const file = join(temporaryFolder(), 'signers.yaml');
     const text = `${peopleText(['ada'])}${passkeyOf('ada')}  ben:\n    roles: [operate]\n${passkeyOf('ben')}`;
@@ -281,12 +382,15 @@ describeOnBothStores('the inbox', (host) => {
     const path = `/console/approvals/${request}`;
     const page = await console.get(path);
     for (const each of [
-      'ada (2 needed)',
+      'ada (1 of 2)',
+      'There are no tests',
+      'Start the backtest',
       '+ policy payments',
       `countersign policy sign ${request} --key FILE`,
     ]) {
       expect(page.text).toContain(each);
     }
+    expect((await console.get('/console/approvals')).text).toContain('>1 of 2<');
     const form = { source: '', request };
     const ben = { name: 'ben', roles: ['operate'] } satisfies Visitor;
     const sign = (by: Name, over?: Over): Promise<Shown> =>

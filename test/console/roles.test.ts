@@ -10,6 +10,7 @@ const FORMS: Readonly<Record<string, Role>> = {
   '/unfreeze': 'operate',
   '/approvals/approve': 'read',
   '/approvals/sign': 'operate',
+  '/approvals/agree': 'operate',
   '/approvals/reject': 'operate',
   '/limits/lift': 'operate',
   '/try': 'read',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { placeIn, prints, reports } from '../cli/terminal.ts';
+import { type Ran, placeIn, prints, reports } from '../cli/terminal.ts';
 import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
 import { type TestService, transfer } from '../service.ts';
 import { eventually } from '../eventually.ts';
@@ -76,6 +76,24 @@ describeOnBothStores('people approve transfers', (host) => {
       ['APPROVED_BY_PERSON', 'ada'],
       ['APPROVED_BY_PERSON', 'ben'],
     ]);
+  });
+
+  it('keeps why a person approved it, which nobody signs', async () => {
+    const { service, run, ask } = await start();
+    await ask();
+    const approve = (...words: readonly string[]): Promise<Ran> =>
+      run('approvals', 'approve', 'transfer:w-1', '--source', 'vault', '--key', keyFileOf('ada'), ...words);
+    expect(await approve('--message', ' ')).toMatchObject(reports(2, '--message is missing or empty'));
+    expect(await approve('--message', 'x'.repeat(1001))).toMatchObject({ code: 2 });
+    expect(await approve('--message', 'known customer')).toMatchObject(prints(0, 'So far: ada'));
+    const entries = await service.store.entries({ source: 'vault', subject: 'transfer:w-1', limit: 100 });
+    const [entry, ...others] = entries.filter(({ type }) => type === 'approval');
+    expect(others).toEqual([]);
+    const kept = z
+      .object({ message: z.string(), statement: z.string() })
+      .parse(JSON.parse(entry?.detail ?? ''));
+    expect([kept.message, kept.statement.includes('known')]).toEqual(['known customer', false]);
+    expect(await run`decisions search --subject transfer:w-1`).toMatchObject(prints(0, 'approval'));
   });
 
   it('approves once, however many ask at the same time', async () => {

@@ -1,10 +1,15 @@
 import { approveCallback, rejectRequest } from '../../act/approvals.ts';
+import { approveAct, lookAtAct } from '../../act/four-eyes.ts';
 import { signPolicies } from '../../act/policies.ts';
+import type { PricesParts } from '../../act/prices.ts';
+import { SIGNERS_NEEDED, actOfRequest, valuesNotInClear } from '../../approvals/acts.ts';
 import { askedIn, callbackContent } from '../../approvals/callbacks.ts';
 import { announcedTransaction } from '../../approvals/orders.ts';
 import { type ApprovalRequest, createRequests, stateOf } from '../../approvals/requests.ts';
-import { type Signature, type SigningScope, bothPeople, signersOf } from '../../approvals/signers.ts';
+import { type Signature, type Signer, type SigningScope, signersOf } from '../../approvals/signers.ts';
+import type { Callback, Kind } from '../../callback/callback.ts';
 import { CountersignError, usageError } from '../../errors.ts';
+import type { OrderSource } from '../../orders/orders.ts';
 import { compileRelease } from '../../policy/compile.ts';
 import { NO_PEOPLE, type People } from '../../policy/people.ts';
 import type { Release } from '../../policy/release.ts';
@@ -16,14 +21,14 @@ import {
   requestedRevision,
   signersOfPush,
 } from '../../release/put-in-force.ts';
-import { isForged, signersSoFar } from '../../release/trust.ts';
+import { filesInText } from '../../release/sources.ts';
+import { signersSoFar } from '../../release/trust.ts';
 import { passkeyChallenge } from '../../signature/passkey-statement.ts';
-import { refused } from '../../signature/statement.ts';
 import { formatSpan } from '../../store/clock-state.ts';
 import type { Store } from '../../store/store.ts';
 import { jsonOrText } from '../../values/text.ts';
 import type { CandidateChecks } from '../candidate-checks.ts';
-import { hiddenFields, reasonField, reasonIn } from '../fields.ts';
+import { hiddenFields, reasonField, reasonIn, written } from '../fields.ts';
 import { type Html, html, lines, link } from '../html.ts';
 import { card, facts, fault, instant, nothing, pageIn, pager, proseOf, table } from '../layout.ts';
 import { KIND_WORDS, memberWord } from '../member-words.ts';
@@ -38,14 +43,17 @@ import {
   mayUse,
 } from '../page.ts';
 import { foundEntry } from '../search.ts';
+import { requestedCards } from './candidate.ts';
 import { aboutTable, termRows, transactionCard } from './decision.ts';
 import { diffShown, textOfDiff } from './policies.ts';
 
-export interface ApprovalsParts extends PutInForceParts {
-  readonly store: PutInForceParts['store'] & Pick<Store, 'entries' | 'record'>;
-  readonly sources: readonly { readonly name: string }[];
+export interface ApprovalsParts extends PutInForceParts, Pick<PricesParts, 'onPricesChanged'> {
+  readonly store: Store;
+  readonly sources: readonly OrderSource[];
   /** The policies in force, which say who people are. With signers, those that enough people have signed. */
   readonly policies: { readonly current: () => Release | undefined };
+  /** Those who may sign policies and acts now. */
+  readonly operators: () => Promise<People>;
   readonly checks: CandidateChecks;
   /** For which signatures count; undefined if the settings have no `deployment`. */
   readonly scope: SigningScope | undefined;
@@ -60,6 +68,8 @@ interface Found {
 const ROWS = 50;
 const ABOUT_MAX = 100;
 const PUSHES_MAX = 100;
+/** Of each source, so many of the newest requests are counted for the navigation. */
+const COUNTED_MAX = 50;
 /** How long a person may take to answer the browser's question. */
 const SIGNING_MS = 300_000;
 const NO_DEPLOYMENT = 'The settings have no `deployment`, so nobody can sign. Set it';
@@ -81,8 +91,11 @@ export function approvalsPages(parts: ApprovalsParts): Pages {
         path: '/approvals',
         navigation: 'Inbox',
         show: (request) => showAll(parts, request),
-        waiting: async () => (await pendingOf(parts)).found.length,
-        isFirstOf: ({ name }) => peopleIn(parts).people.get(name)?.roles.includes('approve') === true,
+        async waiting() {
+          const { length } = (await pendingOf(parts, COUNTED_MAX + 1)).found;
+          return length > COUNTED_MAX ? `${COUNTED_MAX}+` : String(length || '');
+        },
+        isFirstOf: (person) => isApprover(parts, person),
       },
       { path: '/approvals/:id', show: one },
       { path: '/approvals/:source/:id', show: one },
@@ -102,11 +115,8 @@ export function approvalsPages(parts: ApprovalsParts): Pages {
           },
         },
         async read({ form }) {
-          const found = await find(parts, namedIn(form));
-          // What the page would not show must not be signed.
-          const asked = shownIn(parts, found);
-          if (typeof asked === 'string') throw refused(asked);
-          return { ...namedIn(form), signature: signatureIn(form) };
+          await find(parts, namedIn(form));
+          return { ...namedIn(form), signature: signatureIn(form), message: written(form, 'message') };
         },
       }),
       formOf(signPolicies, {
@@ -120,14 +130,32 @@ export function approvalsPages(parts: ApprovalsParts): Pages {
             throw usageError('The settings have no signers, so nothing waits for signatures');
           },
         },
-        read: ({ form }) => ({ request: namedIn(form).request, signature: signatureIn(form) }),
+        read: signedIn,
+      }),
+      formOf(approveAct, {
+        ...forms,
+        path: '/approvals/agree',
+        parts: {
+          ...parts,
+          people: parts.operators,
+          get release() {
+            return parts.policies.current();
+          },
+          get scope() {
+            return scopeOf(parts);
+          },
+        },
+        read: signedIn,
       }),
       formOf(rejectRequest, {
         ...forms,
         path: '/approvals/reject',
         parts,
-        async read({ form }) {
-          await find(parts, namedIn(form));
+        alsoFor: (person) => isApprover(parts, person),
+        async read({ form, person }) {
+          const found = await find(parts, namedIn(form));
+          if (!mayReject(parts, found, person))
+            throw usageError('Only people with the role operate reject policies and acts. Ask one of them');
           return { ...namedIn(form), message: reasonIn(form, 'reason', 'it is rejected') };
         },
       }),
@@ -148,7 +176,19 @@ const namedIn = (form: URLSearchParams): Named => ({
 const pathOf = ({ source, request }: Named): string =>
   source === '' ? link`/approvals/${request}` : link`/approvals/${source}/${request}`;
 
+const signedIn = ({ form }: FormRequest) => ({
+  request: namedIn(form).request,
+  signature: signatureIn(form),
+});
+
 const peopleIn = ({ policies }: ApprovalsParts): People => policies.current()?.people ?? NO_PEOPLE;
+
+const isApprover = (parts: ApprovalsParts, { name }: Person): boolean =>
+  peopleIn(parts).people.get(name)?.roles.includes('approve') === true;
+
+/** Who may sign a request may also end it. */
+const mayReject = (parts: ApprovalsParts, { request: { kind } }: Found, person: Person): boolean =>
+  mayUse(person, 'operate') || (kind === 'callback' && isApprover(parts, person));
 
 function scopeOf({ scope }: ApprovalsParts): SigningScope {
   if (scope !== undefined) return scope;
@@ -172,42 +212,53 @@ async function find({ store, clock, sources }: ApprovalsParts, { source, request
   throw new CountersignError('NOT_FOUND', 'There is no such request. The inbox lists what waits');
 }
 
-/** All that waits for people, oldest first, and why some of it can't be read. */
-async function pendingOf({ store, clock, sources }: ApprovalsParts) {
+/** What waits for people, oldest first, and why some of it can't be read. */
+async function pendingOf({ store, clock, sources }: ApprovalsParts, newest?: number) {
   const found: Found[] = [];
   const faults: string[] = [];
   const scopes = ['', ...sources.map(({ name }) => name)].map(async (source) => {
     try {
-      const pending = await createRequests(store, clock, source).pending();
-      found.push(...pending.map((request) => ({ source, request })));
+      const pending = await createRequests(store, clock, source).pending(newest);
+      found.push(...pending.requests.map((request) => ({ source, request })));
+      faults.push(...pending.faults);
     } catch (thrown) {
       // A forged record must not hide what waits at other sources.
-      if (!(thrown instanceof CountersignError && thrown.code === 'STORE_CORRUPT')) throw thrown;
-      faults.push(`${source === '' ? 'What holds for all sources' : source}: ${thrown.message}`);
+      faults.push(`${source === '' ? 'What holds for all sources' : source}: ${whyNot(thrown)}`);
     }
   });
   await Promise.all(scopes);
   return { found: found.sort((a, b) => a.request.createdAtMs - b.request.createdAtMs), faults };
 }
 
-/** A callback, read again from what arrived, or an announced order; or why it must not be approved. */
-function shownIn({ scope }: ApprovalsParts, { source, request }: Found) {
-  if (scope === undefined) return NO_DEPLOYMENT;
-  try {
-    const asked = askedIn(request, { source, deployment: scope.deployment });
-    if ('callback' in asked) {
-      const { callback } = asked;
-      const { kind, id, texts, symbol, terms } = callback;
-      return { kind, id, texts: { ...texts, symbol }, rows: termRows(terms), callback };
-    }
-    const { order } = asked;
-    const { kind, id, members: texts } = order;
-    const rows = Object.entries(texts).map(([name, text]) => [memberWord(kind, name), text] as const);
-    return { kind, id, texts, rows, callback: announcedTransaction(order) };
-  } catch (thrown) {
-    if (thrown instanceof CountersignError) return thrown.message;
-    throw thrown;
+/** Why nobody must sign a request. Throws what says nothing about the request. */
+function whyNot(thrown: unknown): string {
+  if (!(thrown instanceof CountersignError)) throw thrown;
+  const { code, message } = thrown;
+  if (code === 'BUSY' || (code.startsWith('STORE_') && code !== 'STORE_CORRUPT')) throw thrown;
+  return message;
+}
+
+interface ShownAsked {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly rows: Parameters<typeof facts>[0];
+  /** For what it moves; undefined if an order does not say enough. */
+  readonly callback: Callback | undefined;
+}
+
+/** A callback, read again from what arrived, or an announced order. Throws what forbids to approve it. */
+function shownIn(parts: ApprovalsParts, { source, request }: Found): ShownAsked {
+  const asked = askedIn(request, { source, deployment: scopeOf(parts).deployment });
+  if ('callback' in asked) {
+    const { callback } = asked;
+    const { kind, id, texts, symbol, terms } = callback;
+    return { kind, id, texts: { ...texts, symbol }, rows: termRows(terms), callback };
   }
+  const { order } = asked;
+  const { kind, id, members: texts } = order;
+  const rows = Object.entries(texts).map(([name, text]) => [memberWord(kind, name), text] as const);
+  return { kind, id, texts, rows, callback: announcedTransaction(order) };
 }
 
 // ---- all ----
@@ -226,38 +277,88 @@ async function showAll(parts: ApprovalsParts, { query }: PageRequest): Promise<V
         : table(
             'What waits for people, oldest first',
             ['What', 'Amount', 'Who', 'Why', 'Signed', 'Left'],
-            shown.map((each) => rowOf(parts, each)),
+            await Promise.all(shown.map((each) => rowOf(parts, each))),
           )
     }
     ${pager(link`/approvals`, page, pages)}`,
   };
 }
 
-function rowOf(parts: ApprovalsParts, found: Found): readonly (Html | string | number)[] {
+async function rowOf(parts: ApprovalsParts, found: Found): Promise<readonly (Html | string)[]> {
   const { source, request } = found;
-  const { id, kind, by, message, signatures, expiresAtMs } = request;
+  const { id, message, expiresAtMs } = request;
   const to = pathOf({ source, request: id });
   const left = formatSpan(expiresAtMs - parts.clock());
-  const row = (what: Html | string, amount: Html | string, who: Html | string) => [
+  const row = ([what, amount, who, signed]: readonly (Html | string)[]) => [
     html`<a href="${to}">${what}</a>`,
-    amount,
-    who,
+    amount ?? '',
+    who ?? '',
     proseOf(message),
-    signatures.length,
+    signed ?? '',
     left,
   ];
-  if (kind !== 'callback') return row(`${kind === 'revision' ? 'Policies' : kind} ${id}`, '', by);
-  const asked = shownIn(parts, found);
-  if (typeof asked === 'string') {
-    return row(`${source} ${id}`, html`<span class="pill no">✕ don’t approve</span>`, '');
+  try {
+    return row([...wordsOf(parts, found), (await progressOf(parts, found)).count]);
+  } catch (thrown) {
+    whyNot(thrown);
+    return row([`${source} ${id}`, html`<span class="pill no">✕ don’t sign</span>`]);
   }
-  const texts: Readonly<Record<string, string>> = asked.texts;
-  return row(
-    html`${KIND_WORDS[asked.kind]} ${asked.id}<br /><span class="muted">${source}</span>`,
-    `${texts['amount'] ?? ''} ${texts['symbol'] ?? ''}`,
-    html`<span class="mono">${texts['userId'] ?? texts['to'] ?? ''}</span>`,
-  );
 }
+
+/** What a row says that a request is about, how much it moves, and for whom. */
+function wordsOf(parts: ApprovalsParts, found: Found): readonly (Html | string)[] {
+  const { source, request } = found;
+  const { id, kind, by } = request;
+  if (kind === 'revision') return [`Policies ${id}`, '', by];
+  if (kind === 'act') return [`${actOfRequest(request, scopeOf(parts).deployment).act} ${id}`, '', by];
+  const asked = shownIn(parts, found);
+  const { amount = '', symbol = '', userId, to = '' } = asked.texts;
+  return [
+    html`${KIND_WORDS[asked.kind]} ${asked.id}<br /><span class="muted">${source}</span>`,
+    `${amount} ${symbol}`,
+    html`<span class="mono">${userId ?? to}</span>`,
+  ];
+}
+
+interface Progress {
+  /** Whose signatures count so far. */
+  readonly names: string;
+  /** How many count, of how many that are needed. */
+  readonly count: string;
+}
+
+/** How far a request is, with its signatures verified. Throws what forbids to sign it. */
+async function progressOf(parts: ApprovalsParts, { request }: Found): Promise<Progress> {
+  const { store, clock, signers: rules } = parts;
+  if (request.kind === 'revision') {
+    if (rules === undefined) throw usageError('The settings have no signers, so nobody can sign policies');
+    const { document, expected } = requestedRevision(request);
+    const isOpen = stateOf(request, clock()) === 'pending' && !(await isLate(parts, request));
+    const { signers, needed } = isOpen
+      ? await signersOfPush({ store, clock, signers: rules }, request, { document, expected })
+      : await signersSoFar({ store, rules, forPeople: true }, request, document);
+    return { names: namesOf(signers), count: `${signers.length} of ${needed}` };
+  }
+  const scope = scopeOf(parts);
+  if (request.kind === 'act') {
+    const { signers } = await signersOf(request, await parts.operators(), { role: 'operate', scope });
+    return { names: namesOf(signers), count: `${signers.length} of ${SIGNERS_NEEDED}` };
+  }
+  const people = peopleIn(parts);
+  const { signers } = await signersOf(request, people, { role: 'approve', scope });
+  const counts = callbackContent(request).needs.map(({ group, quorum }) => {
+    const members = people.groups.get(group) ?? [];
+    return `${signers.filter(({ person }) => members.includes(person)).length} of ${quorum}`;
+  });
+  return { names: namesOf(signers), count: counts.join(', ') };
+}
+
+/** Whether another revision was put in force since the request was made. */
+const isLate = async ({ store }: ApprovalsParts, request: ApprovalRequest): Promise<boolean> =>
+  (await store.control()).revision !== requestedRevision(request).expected;
+
+const namesOf = (signers: readonly Signer[]): string =>
+  signers.map(({ person }) => person).join(', ') || 'nobody';
 
 // ---- one ----
 
@@ -269,22 +370,21 @@ async function showNamed(
 ): Promise<View> {
   const found = await find(parts, named);
   const { source, request } = found;
-  const { kind, id, statement } = request;
-  const shown = await (kind === 'callback'
-    ? callbackPart(parts, found)
-    : kind === 'revision'
-      ? revisionPart(parts, request, person)
-      : { content: '', signed: '', because: 'This is approved at the command line' });
+  const { id, kind, statement } = request;
+  const maySign = kind === 'callback' || mayUse(person, 'operate');
   const isPending = stateOf(request, parts.clock()) === 'pending';
+  const shown = await partOf(parts, found, person).catch((thrown: unknown): Part => {
+    return { content: '', because: whyNot(thrown) };
+  });
   const subject = source === '' ? [] : await aboutSubject(parts, found);
   return {
     title: `Request ${id}`,
     up: { to: link`/approvals`, label: 'Inbox' },
     content: html`${problem !== undefined && fault(problem)}
-    ${shown.because !== '' && fault(`${shown.because}.`)} ${await summary(parts, found, shown.signed)}
+    ${shown.because !== '' && fault(`${shown.because}.`)} ${await summary(parts, found, shown)}
     ${shown.content} ${card('What people sign', html`<pre tabindex="0">${lines(statement)}</pre>`)}
-    ${isPending && shown.because === '' && signCard(parts, found, shown, person)}
-    ${isPending && mayUse(person, 'operate') && rejectCard(found)} ${aboutTable(subject)}`,
+    ${isPending && shown.because === '' && maySign && signCard(parts, found, shown, person)}
+    ${isPending && mayReject(parts, found, person) && rejectCard(found)} ${aboutTable(subject)}`,
   };
 }
 
@@ -292,7 +392,11 @@ const aboutSubject = async ({ store }: ApprovalsParts, { source, request: { id: 
   (await store.entries({ source, subject, newestFirst: true, limit: ABOUT_MAX })).map(foundEntry);
 
 /** Who made it, why, until when, and what became of it. */
-async function summary({ store, clock }: ApprovalsParts, { source, request }: Found, signed: Html | string) {
+async function summary(
+  { store, clock }: ApprovalsParts,
+  { source, request }: Found,
+  { needs = '', signed = '' }: Part,
+) {
   const { by, message, createdAtMs, expiresAtMs, endedBy, reason } = request;
   const state = stateOf(request, clock());
   const pushes = (await store.history(PUSHES_MAX)).filter(({ atMs }) => atMs > createdAtMs);
@@ -302,14 +406,7 @@ async function summary({ store, clock }: ApprovalsParts, { source, request }: Fo
     html`<p class="because">${proseOf(message)}</p>`,
     facts([
       ['Asked', html`${instant(createdAtMs)} by ${by}`],
-      [
-        'Needs',
-        request.kind === 'callback'
-          ? html`${needsIn(request).map(
-              ({ policy, rule, group, quorum }) => html`<div>${quorum} of ${group} (${policy}/${rule})</div>`,
-            )}`
-          : '',
-      ],
+      ['Needs', needs],
       ['Signed by', signed],
       [
         state === 'pending' ? 'Left' : 'Could be signed',
@@ -338,21 +435,12 @@ const PILLS: Readonly<Record<ReturnType<typeof stateOf>, string>> = {
   expired: '',
 };
 
-function needsIn(request: ApprovalRequest): ReturnType<typeof callbackContent>['needs'] {
-  try {
-    return callbackContent(request).needs;
-  } catch (thrown) {
-    // The page says so anyway.
-    if (thrown instanceof CountersignError) return [];
-    throw thrown;
-  }
-}
-
 /** What a page shows of what a request is about. */
 interface Part {
   readonly content: Html | string;
+  readonly needs?: Html | string;
   /** Who has signed so far. */
-  readonly signed: string;
+  readonly signed?: string;
   /** Why nobody should sign it; the empty text if people may. */
   readonly because: string;
   /** Whose passkeys are asked for. */
@@ -360,18 +448,28 @@ interface Part {
   readonly act?: { readonly path: string; readonly verb: string; readonly command: string };
 }
 
+/** Throws what forbids to sign it. */
+async function partOf(parts: ApprovalsParts, found: Found, person: Person): Promise<Part> {
+  const { kind } = found.request;
+  const { names, count } = await progressOf(parts, found);
+  const part = await (kind === 'callback'
+    ? callbackPart(parts, found)
+    : kind === 'revision'
+      ? revisionPart(parts, found.request, person)
+      : actPart(parts, found.request));
+  return { ...part, signed: `${names} (${count})` };
+}
+
 async function callbackPart(parts: ApprovalsParts, found: Found): Promise<Part> {
   const { source, request } = found;
-  const asked = shownIn(parts, found);
-  if (typeof asked === 'string') return { content: '', signed: '', because: asked };
-  const { kind, rows, callback } = asked;
+  const { kind, rows, callback } = shownIn(parts, found);
   const release = parts.policies.current();
-  const people = peopleIn(parts);
-  const { signers } = await signersOf(request, people, { role: 'approve', scope: scopeOf(parts) });
   return {
-    signed: namesOf(signers),
     because: '',
-    people,
+    needs: html`${callbackContent(request).needs.map(
+      ({ policy, rule, group, quorum }) => html`<div>${quorum} of ${group} (${policy}/${rule})</div>`,
+    )}`,
+    people: peopleIn(parts),
     act: {
       path: link`/approvals/approve`,
       verb: 'Approve',
@@ -385,39 +483,52 @@ async function callbackPart(parts: ApprovalsParts, found: Found): Promise<Part> 
   };
 }
 
-const namesOf = (signers: readonly { readonly person: string }[]): string =>
-  signers.map(({ person }) => person).join(', ') || 'nobody';
+async function actPart(parts: ApprovalsParts, request: ApprovalRequest): Promise<Part> {
+  const content = actOfRequest(request, scopeOf(parts).deployment);
+  // What is over has ended already what it would end.
+  const isPending = stateOf(request, parts.clock()) === 'pending';
+  const ends = isPending ? await lookAtAct({ ...parts, release: parts.policies.current() }, content) : [];
+  const texts = [...ends.map((line) => `Would end ${line}`), ...valuesNotInClear(content)];
+  return {
+    because: '',
+    needs: `${SIGNERS_NEEDED} people with the role operate`,
+    people: await parts.operators(),
+    act: {
+      path: link`/approvals/agree`,
+      verb: 'Sign',
+      command: `approvals approve ${request.id} --key FILE`,
+    },
+    content:
+      texts.length === 0
+        ? ''
+        : card('What it does', html`<pre tabindex="0">${lines(texts.join('\n'))}</pre>`),
+  };
+}
 
 async function revisionPart(parts: ApprovalsParts, request: ApprovalRequest, person: Person): Promise<Part> {
   const { store, clock, checks, signers: rules } = parts;
-  const refusing = (because: string): Part => ({ content: '', signed: '', because });
-  if (rules === undefined) return refusing('The settings have no signers');
-  try {
-    const { document, expected } = requestedRevision(request);
-    if (!compileRelease(document).ok)
-      return refusing('The policies have faults, so no service could follow them');
-    const isPending = stateOf(request, clock()) === 'pending';
-    const isLate = isPending && (await store.control()).revision !== expected;
-    const { signers, needed, revision } =
-      isPending && !isLate
-        ? await signersOfPush({ store, clock, signers: rules }, request, { document, expected })
-        : await signersSoFar({ store, rules, forPeople: true }, request, document);
-    const compared = await comparedWith(store, rules, expected);
-    const before = expected === '' ? undefined : await store.document(compared.revision);
-    if (before === undefined && expected !== '') return refusing('The store has not the revision before');
-    const diff = await textOfDiff(checks, { before, after: document, by: authorOf(person) });
-    return {
-      content: html`${compared.warning !== '' && fault(compared.warning)}
-      ${card(`${shortRevision(expected)} → ${shortRevision(revision)}`, diffShown(diff))}`,
-      signed: `${namesOf(signers)} (${needed} needed)`,
-      because: isLate ? 'Another revision was put in force meanwhile. Push it again' : '',
-      people: bothPeople(rules.pinned, peopleIn(parts)),
-      act: { path: link`/approvals/sign`, verb: 'Sign', command: `policy sign ${request.id} --key FILE` },
-    };
-  } catch (thrown) {
-    if (isForged(thrown)) return refusing(thrown.message);
-    throw thrown;
-  }
+  const { document, files = '', expected } = requestedRevision(request);
+  const compiled = compileRelease(document);
+  if (rules === undefined || !compiled.ok)
+    throw usageError('The policies have faults, so no service could follow them');
+  const { revision } = compiled.release;
+  const isPending = stateOf(request, clock()) === 'pending';
+  const compared = await comparedWith(store, rules, expected);
+  const before = expected === '' ? undefined : await store.document(compared.revision);
+  if (before === undefined && expected !== '') throw usageError('The store has not the revision before');
+  const by = authorOf(person);
+  const diff = await textOfDiff(checks, { before, after: document, by });
+  return {
+    content: html`${compared.warning !== '' && fault(compared.warning)}
+    ${card(`${shortRevision(expected)} → ${shortRevision(revision)}`, diffShown(diff))}
+    ${isPending && (await requestedCards(checks, { revision, files: filesInText(files), person }))}`,
+    because:
+      isPending && (await isLate(parts, request))
+        ? 'Another revision was put in force meanwhile. Push it again'
+        : '',
+    people: await parts.operators(),
+    act: { path: link`/approvals/sign`, verb: 'Sign', command: `policy sign ${request.id} --key FILE` },
+  };
 }
 
 function signCard(
@@ -442,6 +553,12 @@ function signCard(
     options !== undefined && passkeys.length > 0
       ? html`<form method="post" action="${path}" data-sign="${JSON.stringify(options)}" hidden>
           ${hiddenFields({ source, request: request.id, signature: '' })}
+          ${
+            request.kind === 'callback' &&
+            html`<div class="fields">
+              ${reasonField('Why you approve it, for the journal (not signed)', 'message', '', false)}
+            </div>`
+          }
           <p>Your passkey signs exactly the text above.</p>
           <div class="actions"><button>${verb} with a passkey</button></div>
           <p class="fault" role="alert" hidden></p>

@@ -82,8 +82,7 @@ async function filesInForce(
   const found = await filesOfRevision(store, revision);
   // The files that policies refer to are those in force, unless a person gives others.
   const files = found.files.filter(({ name }) => /\.ya?ml$/i.test(name));
-  const size = files.reduce((sum, { text }) => sum + text.length, 0);
-  if (size > PREFILL_CHARACTERS || files.length > FILES_MAX) {
+  if (areTooMany(files)) {
     return {
       files: [],
       hint: 'The policies in force are too large to be edited here. Use the command line.',
@@ -97,6 +96,9 @@ async function filesInForce(
     hint: `The fields have the policies of ${shortRevision(revision)}, which is in force.${missing}`,
   };
 }
+
+const areTooMany = (files: readonly CandidateFile[]): boolean =>
+  files.length > FILES_MAX || files.reduce((sum, { text }) => sum + text.length, 0) > PREFILL_CHARACTERS;
 
 // ---- what the form says ----
 
@@ -213,12 +215,6 @@ function foundCards({ checked, expected, frozen }: NonNullable<Shown['found']>):
     return card(html`Validation <span class="pill no">✕ faults</span>`, shortened(checked.faults));
   }
   const { revision, size, warnings, lists, tests, diff } = checked;
-  const state = tests.count === 0 ? 'none' : tests.failed === 0 ? 'passed' : 'failed';
-  const pills = {
-    none: html`<span class="pill warn">none</span>`,
-    passed: html`<span class="pill yes">✓ ${counted(tests.count, 'test')} passed</span>`,
-    failed: html`<span class="pill no">✕ ${tests.failed} of ${counted(tests.count, 'test')} failed</span>`,
-  };
   return html`${card(
     html`Validation <span class="pill yes">✓ no faults</span>`,
     facts([
@@ -231,13 +227,64 @@ function foundCards({ checked, expected, frozen }: NonNullable<Shown['found']>):
     frozen.map((sentence) => html`<p class="warn">Approvals are frozen: ${sentence}</p>`),
     hiddenFields({ revision, expected }),
   )}
-  ${card(html`Tests ${pills[state]}`, shortened(tests.text))}
+  ${testsCard(tests)}
   ${card(
     html`What it changes
     ${diff.loosens.length > 0 && html`<span class="pill warn">may approve what was refused</span>`}`,
     diffLines(cutText(diff.text)),
   )}`;
 }
+
+function testsCard({ count, failed, text }: Extract<Checked, { valid: true }>['tests']): Html {
+  const state = count === 0 ? 'none' : failed === 0 ? 'passed' : 'failed';
+  const pills = {
+    none: html`<span class="pill warn">none</span>`,
+    passed: html`<span class="pill yes">✓ ${counted(count, 'test')} passed</span>`,
+    failed: html`<span class="pill no">✕ ${failed} of ${counted(count, 'test')} failed</span>`,
+  };
+  return card(html`Tests ${pills[state]}`, shortened(text));
+}
+
+/** A request for a revision, with the files that were pushed with it. */
+interface Requested {
+  readonly revision: string;
+  readonly files: readonly CandidateFile[] | undefined;
+  readonly person: Person;
+}
+
+/** The tests of a revision that people are to sign, run, and the form of its backtest. */
+export async function requestedCards(
+  checks: CandidateChecks,
+  { revision, files, person }: Requested,
+): Promise<Html> {
+  const none = (because: string): Html => card('Tests', nothing(because));
+  if (files === undefined) return none('It was pushed without the files of its tests.');
+  if (areTooMany(files)) return none('Its files are too large to be tested here. Use the command line.');
+  try {
+    const checked = await checks.check({ files, inForce: '', document: '', by: authorOf(person) });
+    // The store may have other files than were pushed.
+    if (!checked.valid || checked.revision !== revision) {
+      return none('Its files make another revision, so their tests say nothing about this one.');
+    }
+    return html`${testsCard(checked.tests)}
+    ${
+      mayUse(person, 'operate') &&
+      html`<form method="post" action="${link`/policies/backtest`}">
+        ${sentFiles(files)}${backtestFields()}
+      </form>`
+    }`;
+  } catch (thrown) {
+    if (thrown instanceof CountersignError && thrown.code === 'USAGE') return none(`${thrown.message}.`);
+    throw thrown;
+  }
+}
+
+const sentFiles = (files: readonly CandidateFile[]): Html =>
+  html`${files.map(
+    ({ name, text }) =>
+      html`<input type="hidden" name="name" value="${verbatim(name)}" /><textarea hidden name="text">
+${verbatim(text)}</textarea>`,
+  )}`;
 
 const cutText = (text: string): string =>
   text.length > SHOWN_CHARACTERS
@@ -457,11 +504,7 @@ function backtestView(backtest: Backtest | undefined, person: Person): View {
       ${
         !isRunning &&
         html`<form class="actions" method="post" action="${link`/policies/candidate`}">
-          ${files.map(
-            ({ name, text }) =>
-              html`<input type="hidden" name="name" value="${verbatim(name)}" /><textarea hidden name="text">
-${verbatim(text)}</textarea>`,
-          )}
+          ${sentFiles(files)}
           <button>Go on with this candidate</button>
         </form>`
       }`,

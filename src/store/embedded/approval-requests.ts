@@ -13,7 +13,7 @@ type ChangeResult = Awaited<ReturnType<ApprovalRequests['changeApprovalRequest']
 
 export interface ApprovalRequestTable {
   find(scope: string, id: string, nowMs: number): ApprovalRequestRecord | undefined;
-  open(scope: string, nowMs: number): OpenRequests;
+  open(scope: string, newest: number, nowMs: number): OpenRequests;
   /** Throws USAGE. */
   change(change: ApprovalRequestChange, nowMs: number): ChangeResult;
   /** Uses a request for the journal entry, unless it was used before. Returns the entry that used it. */
@@ -29,7 +29,7 @@ export function createApprovalRequests(connection: DatabaseSync): ApprovalReques
     `SELECT * FROM approval_request WHERE scope = ? AND id = ? AND (used_by <> '' OR until_ms > ?)`,
   );
   const selectOpen = connection.prepare(
-    'SELECT * FROM approval_request WHERE scope = ? AND place > 0 AND until_ms > ? ORDER BY place',
+    'SELECT * FROM approval_request WHERE scope = ? AND place > 0 AND until_ms > ? ORDER BY place DESC LIMIT ?',
   );
   const countOpen = connection.prepare(
     `SELECT count(*) AS requests, coalesce(max(place), 0) AS last FROM approval_request
@@ -71,8 +71,11 @@ export function createApprovalRequests(connection: DatabaseSync): ApprovalReques
       const row = select.get(scope, id, nowMs);
       return row && recordOf(row);
     },
-    open: (scope, nowMs) =>
-      selectOpen.all(scope, nowMs).map((row) => ({ id: text(row, 'id'), record: recordOf(row) })),
+    open: (scope, newest, nowMs) =>
+      selectOpen
+        .all(scope, nowMs, newest)
+        .map((row) => ({ id: text(row, 'id'), record: recordOf(row) }))
+        .reverse(),
     change(change, nowMs) {
       assertApprovalRequestChange(change);
       const { scope, id, expected, value, isOpen, keepMs } = change;

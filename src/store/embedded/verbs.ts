@@ -5,7 +5,7 @@ import { type ClockBounds, type ClockReading, type ClockState, clockStateOf } fr
 import type { Elapsed } from '../elapsed.ts';
 import { explained } from '../kept-decision.ts';
 import { notificationStepOf, settleStepOf } from '../settle-step.ts';
-import type { Store, SubjectState } from '../store.ts';
+import { APPROVAL_REQUESTS_MAX, type Store, type SubjectState } from '../store.ts';
 import {
   type ArgumentOf,
   type DataVerb,
@@ -99,7 +99,8 @@ function createReadVerbs(
     },
     buckets: (source, keys) => read(() => keys.map((key) => tables.counters.buckets(source, key))),
     order: (source, subject) => read(() => orders.find(source, subject, now())),
-    openApprovalRequests: (scope) => read(() => requests.open(scope, now())),
+    openApprovalRequests: (scope, newest = APPROVAL_REQUESTS_MAX) =>
+      read(() => requests.open(scope, newest, now())),
     approvalRequest: (scope, id) => read(() => requests.find(scope, id, now())),
     prices: () => read(() => prices.table()),
     priceHistory: (query) => read(() => prices.history(query)),

@@ -16,13 +16,14 @@ const READ_AT_ONCE = 100;
 /** A request of a source is in the slot of the source, so that `settle` can use it in the same step. */
 export function createApprovalRequests(parts: RedisParts): ApprovalRequests {
   return {
-    async openApprovalRequests(scope) {
+    async openApprovalRequests(scope, newest = APPROVAL_REQUESTS_MAX) {
       const { requests } = requestKeys(parts.keys, scope);
       const what = `the open approval requests of "${scope}"`;
       const places = await readHash(parts.connection, what, requests);
       const ids = [...places]
         .map(([id, written]) => ({ id, place: parseReply(placeText, what, written) }))
         .toSorted((a, b) => a.place - b.place)
+        .slice(-newest)
         .map(({ id }) => id);
       const open: { readonly id: string; readonly record: ApprovalRequestRecord }[] = [];
       for (let from = 0; from < ids.length; from += READ_AT_ONCE) {

@@ -188,6 +188,11 @@ export function describeApprovalRequests(opening: OpenStore): void {
       expect(await idsOf(store)).toEqual(['c', 'd', 'e', 'a']);
       expect(await idsOf(store, 'vault')).toEqual([]);
       expect(await idsOf(store, '')).toEqual([]);
+      const newest = async (count: number): Promise<readonly string[]> =>
+        (await store.openApprovalRequests('shop', count)).map(({ id }) => id);
+      expect(await newest(1)).toEqual(['a']);
+      expect(await newest(3)).toEqual(['d', 'e', 'a']);
+      expect(await newest(5)).toEqual(['c', 'd', 'e', 'a']);
     });
 
     it('are there only as long as they are kept', async ({ store, clock }) => {
