@@ -127,6 +127,39 @@ describeOnBothStores('the inbox', (host) => {
     ]);
   });
 
+  it('has an order that was announced there, which people approve before its callback comes', async () => {
+    const console = await start();
+    const announce = (by: string, more: Readonly<Record<string, string>> = {}): Promise<Shown> => {
+      const order = { kind: 'transfer', source: 'vault', id: 'w-1', to: TO, symbol: 'ETH', amount: '5' };
+      return console.send('/console/orders', { ...order, ...more }, { name: by, roles: ['operate'] });
+    };
+    expect((await console.get('/console/orders')).text).toContain('name="ask"');
+    expect((await announce('eve')).notice).toBe('The order is announced.');
+    expect((await console.get('/console/approvals')).text).toContain('Nothing waits for people.');
+    expect((await announce('ada', { ask: 'yes' })).notice).toContain('People approve it until');
+    const inbox = await console.get('/console/approvals');
+    expect(inbox.text).toContain('Withdrawal w-1');
+    expect(inbox.text).toContain('5 ETH');
+    const page = await console.get(PAGE);
+    expect(statementIn(page)).toContain('\nany from\n');
+    await approve(console, 'ben');
+    expect((await approve(console, 'dan')).notice).toContain('So far: ben, dan.');
+    expect(await ask(console, { to: TO })).toBe('FAILURE');
+    await approve(console, 'ada');
+    expect(await ask(console, { to: TO })).toBe('SUCCESS');
+    // Who has announced another one doesn't count.
+    await announce('ada', { ask: 'yes', id: 'w-2' });
+    const second = '/console/approvals/vault/transfer%3Aw-2';
+    const as = { name: 'ada', roles: ['read'] } satisfies Visitor;
+    const signature = signed('ada', statementIn(await console.get(second, as)), {});
+    const refused = await console.send(
+      '/console/approvals/approve',
+      { source: 'vault', request: 'transfer:w-2', signature },
+      as,
+    );
+    expect(refused.text).toContain('another person must approve it');
+  });
+
   it('comes first for who can approve, while something waits', async () => {
     const console = await start();
     expect((await console.get('/console/', BEN)).text).toContain('<h1>Now</h1>');
