@@ -24,6 +24,7 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     failed: proposal.failed === true || proposal.refusal !== undefined,
     awaits: proposal.awaits === true,
     prices: proposal.prices,
+    onlyApproved: proposal.onlyApproved === true,
     claims: proposal.claims,
     choices: proposal.choices ?? NO_CHOICES,
     detail,

@@ -219,6 +219,7 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     flag(request.failed),
     flag(request.awaits),
     request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
+    request.onlyApproved ? 'except-approved' : '',
   ];
 }
 
