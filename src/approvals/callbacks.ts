@@ -90,20 +90,25 @@ export interface CallbackApprovalParts {
   readonly scope: SigningScope | undefined;
 }
 
-/** What people have said about a callback, with their signatures verified. Undefined if nobody was asked. */
+/**
+ * What people have said about a callback, with their signatures verified. Undefined if nobody was asked, and could
+ * be.
+ */
 export async function approvalOf(
   { store, clock, scope }: CallbackApprovalParts,
   callback: Callback,
   people: People,
 ): Promise<PeoplesApproval | undefined> {
   const id = subjectOf(callback);
+  if (scope === undefined) {
+    return { id, version: 0, approvers: [], createdAtMs: 0, expiresAtMs: 0, because: NO_DEPLOYMENT };
+  }
   const found = await createRequests(store, clock, callback.source).read(id);
   if (found === undefined) return undefined;
   const { request, version } = found;
   const { createdAtMs, expiresAtMs, by } = request;
   const times = { createdAtMs, expiresAtMs };
   const none = (because: string): PeoplesApproval => ({ id, version, approvers: [], ...times, because });
-  if (scope === undefined) return none(NO_DEPLOYMENT);
   if (
     request.kind !== 'callback' ||
     callbackStatement(scope.deployment, callback, request) !== request.statement
@@ -124,7 +129,7 @@ export async function approvalOf(
   return { id, version, approvers, ...times, because: '' };
 }
 
-const NO_DEPLOYMENT = 'the settings have no deployment, so nobody can sign';
+const NO_DEPLOYMENT = 'the settings have no deployment, so nobody can sign; set `deployment`';
 
 /** The author of requests that a service makes. */
 const SERVICE = 'countersign';

@@ -5,7 +5,7 @@ import { HIGHER, LOWER, looserIf } from '../language/looser.ts';
 import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
 import { type RuleOutcome, refuse } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
-import { defineRule } from './rule.ts';
+import { type Check, defineRule } from './rule.ts';
 
 /** How far the clocks of replicas may differ. */
 const CLOCKS_DIFFER_MS = 3_600_000;
@@ -41,33 +41,50 @@ export const approval = defineRule({
       const message = `the group ${group} has ${members.length} members, fewer than ${quorum}`;
       return context.fault(['quorum'], message, `write at most ${members.length}`);
     }
-    const values = { group, quorum: String(quorum), within: within.text };
-    return {
-      approval: { group, quorum, withinMs: within.ms },
-      evaluate: (_callback, { approval: given, nowMs }) => {
-        // Each member counts once.
-        const approvers = members.filter((name) => given?.approvers.includes(name) === true);
-        const people = { ...values, approvers: approvers.join(' ') };
-        const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
-        const because = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
-        if (given === undefined) return awaits(because, people);
-        const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + within.ms);
-        const problem = problemOf(given, { nowMs, untilMs });
-        if (problem !== undefined) return awaits(problem, values);
-        if (approvers.length < quorum) return awaits(because, people);
-        return {
-          verdict: 'claim',
-          because: `${because}, and nothing has changed about that since`,
-          values: people,
-          claims: [{ type: 'approval', id: given.id, version: given.version }],
-          valid: { fromMs: 0, untilMs },
-          retryable: true,
-          failed: true,
-        };
-      },
-    };
+    return needsPeople({ group, members, quorum, within });
   },
 });
+
+/** `countsMs`: how long an approval counts, if that is not the time to approve it. */
+export function needsPeople({
+  group,
+  members,
+  quorum,
+  within,
+  countsMs = within.ms,
+}: {
+  readonly group: string;
+  readonly members: readonly string[];
+  readonly quorum: number;
+  readonly within: { readonly text: string; readonly ms: number };
+  readonly countsMs?: number;
+}): Check {
+  const values = { group, quorum: String(quorum), within: within.text };
+  return {
+    approval: { group, quorum, withinMs: within.ms },
+    evaluate: (_callback, { approval: given, nowMs }) => {
+      // Each member counts once.
+      const approvers = members.filter((name) => given?.approvers.includes(name) === true);
+      const people = { ...values, approvers: approvers.join(' ') };
+      const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
+      const because = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
+      if (given === undefined) return awaits(because, people);
+      const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + countsMs);
+      const problem = problemOf(given, { nowMs, untilMs });
+      if (problem !== undefined) return awaits(problem, values);
+      if (approvers.length < quorum) return awaits(because, people);
+      return {
+        verdict: 'claim',
+        because: `${because}, and nothing has changed about that since`,
+        values: people,
+        claims: [{ type: 'approval', id: given.id, version: given.version }],
+        valid: { fromMs: 0, untilMs },
+        retryable: true,
+        failed: true,
+      };
+    },
+  };
+}
 
 /** Why nobody's approval counts. */
 function problemOf(
