@@ -91,8 +91,8 @@ export interface CallbackApprovalParts {
 }
 
 /**
- * What people have said about a callback, with their signatures verified. Undefined if nobody was asked, and could
- * be.
+ * What people have said about a callback, with their signatures verified. Undefined if nobody was asked, but
+ * could be.
  */
 export async function approvalOf(
   { store, clock, scope }: CallbackApprovalParts,

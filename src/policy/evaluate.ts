@@ -23,8 +23,8 @@ import { type Tested, isWithoutConditions, mayMeet, testWhen } from './language/
  * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. It is pure:
  * conditions that only the store can check are returned as claims. It refuses if nothing is in force, if an
  * enforcing rule that applies refuses or throws, or if no policy covers the callback: its `when` is met, and
- * so is that of at least one of its enforcing rules. While only what people approve may pass, what the policies
- * judge needs that too.
+ * so is that of at least one of its enforcing rules. While only what people approve may pass, what the
+ * policies judge needs that too.
  */
 export function evaluate(release: Release | undefined, received: Callback, facts: Facts): Proposal {
   if (release === undefined) return { ...proposalOf('', facts, [], ABSENT), refusal: 'NOTHING_IN_FORCE' };

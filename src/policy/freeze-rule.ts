@@ -15,8 +15,8 @@ const COUNTS_MS = 30 * DAY_MS;
 const GROUP = 'those with the role approve';
 
 /**
- * What each callback needs while only what people approve may pass. It covers no callback. An approval that a rule
- * asked for counts too, until that expires.
+ * What each callback needs while only what people approve may pass. It covers no callback. An approval that a
+ * rule asked for counts too, until it expires.
  */
 export function freezeRule({ people }: People): CompiledRule {
   const members = [...people.values()]
@@ -33,7 +33,8 @@ export function freezeRule({ people }: People): CompiledRule {
 
 function refusing(able: number): Check {
   const because =
-    `only what people approve passes during the freeze, and ${PEOPLE_FILE} has ${able} of the ${SIGNERS_NEEDED} ` +
-    'people with the role approve and a key that it takes; push policies with more of them, or lift the freeze';
+    `only what people approve passes during the freeze, and ${PEOPLE_FILE} has ${able} of the ` +
+    `${SIGNERS_NEEDED} people with the role approve and a key that it takes; push policies with more of them, ` +
+    'or lift the freeze';
   return { evaluate: () => ({ ...refuse(because), failed: true }) };
 }

@@ -109,11 +109,11 @@ export type DecisionCode =
 /**
  * One atomic step:
  *
- * 1. If a freeze is in effect that excepts nothing, `decided` FROZEN is journalled, and the subject stays as it
- *    is. If the clock has jumped ahead, the result is `jumped`, and nothing is written (see clock-state.ts).
+ * 1. If a freeze is in effect that excepts nothing, `decided` FROZEN is journalled, and the subject stays as
+ *    it is. If the clock has jumped ahead, the result is `jumped`, and nothing is written (see clock-state.ts).
  * 2. If the proposal's `revision` is not in force, its `prices` are neither 0 nor the version in force, or
- *    its `onlyApproved` does not say whether a freeze is in effect, the result is `stale`. If the time is outside the proposal's validity, the result is `expired`. Nothing
- *    is written for either.
+ *    `onlyApproved` does not say whether a freeze is in effect, the result is `stale`. If the time is outside
+ *    the proposal's validity, the result is `expired`. Nothing is written for either.
  * 3. If the subject has other terms, `decided` TERMS_CHANGED is journalled, and the subject stays as it is.
  *    The subject is bound to the scheme of its first signed decision. With another scheme, SCHEME_CHANGED is
  *    journalled in the same way. So is RELEASED, with the entry of the release as `of`, once the approval was
@@ -296,8 +296,8 @@ export interface Freeze {
   /** `f7`: unique in the store, and never reused. */
   readonly id: string;
   /**
-   * `operator`: nothing is approved. `except-approved`, also of an operator: only what people approve. `loss`:
-   * nothing is approved, because data was lost. The strictest freeze in effect counts.
+   * `operator`: nothing is approved. `except-approved`, also of an operator: only what people approve.
+   * `loss`: nothing is approved, because data was lost. The strictest freeze in effect counts.
    */
   readonly kind: 'operator' | 'except-approved' | 'loss';
   readonly reason: string;

@@ -76,7 +76,7 @@ describe('while only what people approve may pass', () => {
     expect(proposalFromJson(JSON.parse(JSON.stringify(proposalToJson(proposal))))).toEqual(proposal);
   });
 
-  it('it covers nothing, and no policy is in force by it', () => {
+  it('covers nothing, and no policy is in force by it', () => {
     for (const approval of [undefined, given(['ada', 'ben'])]) {
       const none = releaseOf(onePolicy('amount-limit: { max: 1000 }', 'transfer'));
       expect(judged(none, approval)).toMatchObject({

@@ -33,6 +33,8 @@ interface Known {
   readonly group: string | undefined;
   readonly prices: ReadonlyMap<string, Price>;
   readonly approved: Approved | undefined;
+  /** Whether a freeze excepts only what people approve. */
+  readonly onlyApproved: boolean;
   readonly atMs: number;
 }
 
@@ -95,6 +97,8 @@ interface Around extends Place {
   readonly isAlternative: boolean;
 }
 
+const DAY_MS = 86_400_000;
+
 const ABSENT: Judged = {
   state: 'absent',
   covers: false,
@@ -107,7 +111,7 @@ const ABSENT: Judged = {
   taken: 0,
 };
 
-export function propose({ inForce, ...known }: Known, question: Question): Proposal {
+export function propose({ inForce, onlyApproved, ...known }: Known, question: Question): Proposal {
   const looked = { prices: false };
   const { policies, files = {}, groups: people = {} } = inForce ?? { policies: [] };
   const all: Judged[] = [];
@@ -138,6 +142,12 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
       if ('any' in entry && judged.state !== 'absent') taken.push(judged.taken);
     }
   }
+  const byPolicies = together(deciding);
+  if (onlyApproved && (byPolicies.covers || byPolicies.state === 'fails')) {
+    const judged = judgeFreeze(inForce?.approvers ?? [], known);
+    all.push(judged);
+    deciding.push(judged);
+  }
   const { state, covers, retryable, counts, awaits } = together(deciding);
   const uncovered = inForce === undefined ? 'NOTHING_IN_FORCE' : 'NO_POLICY';
   return {
@@ -150,6 +160,25 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
     prices: looked.prices,
     requires: all.flatMap(({ requires }) => requires),
     taken,
+  };
+}
+
+/** Two of those who may approve. */
+function judgeFreeze(
+  approvers: readonly string[],
+  { approved, atMs }: Pick<Known, 'approved' | 'atMs'>,
+): Judged {
+  const lacks = { ...ABSENT, state: 'fails', retryable: true, failed: true } as const;
+  if (approvers.length < 2) return lacks;
+  const { by = [], askedAtMs = 0, untilMs = 0 } = approved ?? {};
+  const isInTime = atMs < Math.min(untilMs, askedAtMs + 30 * DAY_MS);
+  if (!isInTime || approvers.filter((each) => by.includes(each)).length < 2)
+    return { ...lacks, awaits: true };
+  const standing = { retryable: true, failed: true, awaits: true };
+  return {
+    ...ABSENT,
+    state: 'holds',
+    requires: [{ wanted: { type: 'approval' }, decides: true, ...standing }],
   };
 }
 

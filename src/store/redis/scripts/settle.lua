@@ -9,10 +9,10 @@
 --      on them), 15 detail, 16 epoch that the caller knows, 17 field of its high-water mark, 18 its high-water
 --      mark or empty (see data-loss.ts), 19 scheme or empty, 20 whether the proposal's refusal counts for
 --      no lock-out (1 or 0), 21 whether it lacks only people's approval (1 or 0), 22 choices as JSON or empty
---      (see below), 23 the field `frozen` that it was evaluated for (see include/frozen.lua), then for each claim
---      its header: kind, decides (1 or 0), whether its refusal is retryable (1 or 0), whether it is made only
---      because something failed (1 or 0), and the parameters of the kind, with blanks between; then the claim's
---      texts, an argument each (see include/claims.lua)
+--      (see below), 23 the field `frozen` that it was evaluated for (see include/frozen.lua), then for each
+--      claim its header: kind, decides (1 or 0), whether its refusal is retryable (1 or 0), whether it is made
+--      only because something failed (1 or 0), and the parameters of the kind, with blanks between; then the
+--      claim's texts, an argument each (see include/claims.lua)
 --      A retryable refusal is decided again each time. Any other is repeated until the revision or a list
 --      changes
 -- Returns {lost, gone | other | behind} | {jumped, ms that the clock is ahead, now ms}

@@ -1,6 +1,6 @@
 -- Updates a source's copy of what is in force, unless the copy is newer. A source that lost data accepts only
--- a record that stops all approvals, and keeps its epoch, until it is registered again. Each freeze event gets
--- one entry in the source's journal.
+-- a record that stops all approvals, and keeps its epoch, until it is registered again. Each freeze event
+-- gets one entry in the source's journal.
 --
 -- KEYS 1 control of the source, 2 its journal
 -- ARGV 1 sequence, 2 revision, 3 frozen, 4 version of the prices, 5 epoch, 6 field of the caller's high-water
