@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ActContent, SIGNERS_NEEDED, actOfRequest } from '../approvals/acts.ts';
+import { type ActContent, actOfRequest } from '../approvals/acts.ts';
 import { type ApprovalRequest, createRequests } from '../approvals/requests.ts';
 import {
   type Signer,
@@ -9,7 +9,7 @@ import {
 } from '../approvals/signers.ts';
 import { CountersignError, messageOf, usageError } from '../errors.ts';
 import type { OrderSource } from '../orders/orders.ts';
-import type { People } from '../policy/people.ts';
+import { type People, SIGNERS_NEEDED } from '../policy/people.ts';
 import type { Release } from '../policy/release.ts';
 import { refused } from '../signature/statement.ts';
 import type { Store } from '../store/store.ts';
@@ -150,6 +150,7 @@ export const approveAct: Act<ApproveActParts, typeof input, ActApproved> = {
       }
       ({ signers } = found);
       const signatures = signers.map((each) => each.signature);
+      // Who asked with an SSH key is one of them.
       if (signers.length < SIGNERS_NEEDED) return { signatures };
       const endedBy = signers.at(-1)?.person ?? '';
       return { signatures, state: 'done', endedBy, reason: `begun at ${isoTime(clock())}` };

@@ -1,26 +1,31 @@
 import { z } from 'zod';
-import { freezeText, lossesIn } from '../store/freezes.ts';
+import { exceptionText, freezeText, lossesIn, onlyApprovedPass } from '../store/freezes.ts';
 import type { Control, Freeze, Store } from '../store/store.ts';
 import { columns, isoTime, printable } from '../values/text.ts';
 import type { Act } from './act.ts';
 
 type FreezeResult = Awaited<ReturnType<Store['freeze']>>;
-const freezeInput = z.strictObject({ reason: z.string() });
+/** What a freeze can except. */
+export const EXCEPT = ['approved'] as const;
+const freezeInput = z.strictObject({ reason: z.string(), except: z.enum(EXCEPT).optional() });
 
 export const freeze: Act<{ readonly store: Pick<Store, 'freeze'> }, typeof freezeInput, FreezeResult> = {
   name: 'freeze',
-  summary: 'Stop all approvals on all replicas immediately.',
+  summary: 'Stop all approvals on all replicas immediately, or all except what people approve.',
   role: 'operate',
   input: freezeInput,
-  perform: ({ store }, { reason }, by) => store.freeze({ reason, by }),
-  text({ freeze: { id }, control }) {
+  perform: ({ store }, { reason, except }, by) =>
+    store.freeze({ reason, by, kind: except === undefined ? 'operator' : 'except-approved' }),
+  text({ freeze: { id, kind }, control }) {
     const others = control.frozen.filter((each) => each.id !== id);
+    const until = `is answered FAILURE until \`countersign unfreeze ${id}\``;
     return [
-      `Frozen as ${id}. Every callback is answered FAILURE until \`countersign unfreeze ${id}\`. ${inForce(control)}`,
+      `Frozen as ${id}. Every callback${exceptionText({ kind }, ',')} ${until}. ${inForce(control)}`,
       ...(others.length === 0 ? [] : [`Also frozen:\n${freezesText(others)}`]),
     ].join('\n');
   },
-  notice: ({ freeze: { id } }) => `Frozen as ${id}. Every callback is answered FAILURE until it is lifted.`,
+  notice: ({ freeze: { id, kind } }) =>
+    `Frozen as ${id}. Every callback${exceptionText({ kind }, ',')} is answered FAILURE until it is lifted.`,
   json: ({ freeze: added, control }) => ({ freeze: added, ...controlJson(control) }),
   followed: ({ control }) => control,
 };
@@ -107,15 +112,16 @@ function stillFrozen(frozen: readonly Freeze[]): string {
     lossesIn(frozen).length > 0
       ? '\nData was lost. Do what the freeze says, then run `countersign unfreeze --acknowledge-loss`.'
       : '';
-  return `Still frozen. Every callback is answered FAILURE:\n${freezesText(frozen)}${loss}`;
+  const exception = onlyApprovedPass(frozen) ? exceptionText({ kind: 'except-approved' }, ',') : '';
+  return `Still frozen. Every callback${exception} is answered FAILURE:\n${freezesText(frozen)}${loss}`;
 }
 
 /** A line for each freeze. */
 export function freezesText(freezes: readonly Freeze[]): string {
   return columns(
-    freezes.map(({ id, atMs, by, reason }) => [
+    freezes.map(({ id, kind, atMs, by, reason }) => [
       `  ${id}`,
-      `since ${isoTime(atMs)} by ${printable(by)}: ${printable(reason)}`,
+      `since ${isoTime(atMs)} by ${printable(by)}${exceptionText({ kind })}: ${printable(reason)}`,
     ]),
   );
 }

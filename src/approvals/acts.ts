@@ -12,9 +12,6 @@ import type { Signature } from './signers.ts';
  * Four eyes: what an operator wants to do waits as a request, until people have signed what it would do.
  */
 
-/** So many different people must sign. Who asks with an SSH key is one of them. */
-export const SIGNERS_NEEDED = 2;
-
 const KIND = 'countersign-act/1';
 const KEEP_MS = 24 * 3_600_000;
 /** Of a list of texts, how many a statement has in clear. Of a longer one it has the number and the hash. */

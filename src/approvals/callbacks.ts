@@ -112,7 +112,7 @@ export interface CallbackApprovalParts {
 
 /**
  * What people have said about a callback, as the chain of its asset reads it, with their signatures verified.
- * Undefined if nobody was asked.
+ * Undefined if nobody was asked, but could be.
  */
 export async function approvalOf(
   { store, clock, scope }: CallbackApprovalParts,
@@ -120,13 +120,15 @@ export async function approvalOf(
   people: People,
 ): Promise<PeoplesApproval | undefined> {
   const id = subjectOf(callback);
+  if (scope === undefined) {
+    return { id, version: 0, approvers: [], createdAtMs: 0, expiresAtMs: 0, because: NO_DEPLOYMENT };
+  }
   const found = await createRequests(store, clock, callback.source).read(id);
   if (found === undefined) return undefined;
   const { request, version } = found;
   const { createdAtMs, expiresAtMs } = request;
   const times = { createdAtMs, expiresAtMs };
   const none = (because: string): PeoplesApproval => ({ id, version, approvers: [], ...times, because });
-  if (scope === undefined) return none(NO_DEPLOYMENT);
   const order = orderAsked(request, callback, scope.deployment);
   if (order === undefined && !isAbout(request, callback, scope.deployment))
     return none('the request is about other terms');
@@ -162,7 +164,7 @@ function orderAsked(
   return orderStatement(deployment, order, request) === request.statement ? order : undefined;
 }
 
-const NO_DEPLOYMENT = 'the settings have no deployment, so nobody can sign';
+const NO_DEPLOYMENT = 'the settings have no deployment, so nobody can sign; set `deployment`';
 
 /** The author of requests that a service makes. */
 const SERVICE = 'countersign';

@@ -1,4 +1,5 @@
-import { freeze, freezesText, unfreeze } from '../act/freezes.ts';
+import { Option } from 'commander';
+import { EXCEPT, freeze, freezesText, unfreeze } from '../act/freezes.ts';
 import { usageError } from '../errors.ts';
 import { lossesIn } from '../store/freezes.ts';
 import type { Freeze } from '../store/store.ts';
@@ -6,9 +7,19 @@ import { actCommand } from './act.ts';
 import type { Call } from './command.ts';
 
 export const freezeCommand = actCommand(freeze, {
-  example: 'freeze "key of the gateway may have leaked"',
-  define: (command) => command.argument('<reason>', 'the reason, for the journal and for other operators'),
-  input: (_session, { arguments: [reason = ''] }) => ({ reason }),
+  example: 'freeze "key of the gateway may have leaked"\nfreeze --except approved "unusual withdrawals"',
+  define: (command) =>
+    command
+      .argument('<reason>', 'the reason, for the journal and for other operators')
+      .addOption(
+        new Option('--except <what>', 'approve what two people with the role approve have approved').choices(
+          EXCEPT,
+        ),
+      ),
+  input: (_session, call) => ({
+    reason: call.arguments[0] ?? '',
+    except: EXCEPT.find((each) => each === call.option('except')),
+  }),
 });
 
 export const unfreezeCommand = actCommand(unfreeze, {
@@ -48,7 +59,7 @@ const ID = /^f\d{1,16}$/;
  */
 function idsToLift(call: Call, frozen: readonly Freeze[]): readonly string[] {
   const acknowledged = call.flag('acknowledgeLoss') ? lossesIn(frozen).map(({ id }) => id) : [];
-  const operatorFreezes = frozen.filter(({ kind }) => kind === 'operator');
+  const operatorFreezes = frozen.filter(({ kind }) => kind !== 'loss');
   const named = call.arguments;
   for (const id of named) {
     if (!ID.test(id)) {

@@ -3,6 +3,7 @@ import { CountersignError } from '../errors.ts';
 import { proposalFromJson } from '../policy/proposal.ts';
 import { type Explanation, type RuleReport, explain, standingRefusal } from '../policy/explain.ts';
 import { formatSpan } from '../store/clock-state.ts';
+import { exceptionText } from '../store/freezes.ts';
 import { type JournalEntry, NOTIFICATION_REASONS } from '../store/store.ts';
 import { detailOf } from './recorded.ts';
 
@@ -93,7 +94,9 @@ function releaseReason({ by, message = '', amounts = [], kept = [] }: Detail): s
  */
 function freezeReason({ change, by, freezes = [], standing = [], reason: why = '' }: Detail): string {
   if (change !== 'unfreeze') {
-    return freezes.map(({ id, reason }) => `frozen by ${by} as ${id}: ${reason}`).join('; ');
+    return freezes
+      .map(({ id, kind, reason }) => `frozen by ${by} as ${id}${exceptionText({ kind })}: ${reason}`)
+      .join('; ');
   }
   const lifted = freezes.map(({ id, by: author, reason }) => `${id} of ${author}: ${reason}`);
   const left = standing.length === 0 ? 'no freeze is left' : `still frozen by ${standing.join(', ')}`;
@@ -161,7 +164,7 @@ const detailShape = z
     reason: text,
     change: text,
     freezes: z
-      .array(z.object({ id: z.string(), reason: z.string(), by: z.string() }))
+      .array(z.object({ id: z.string(), kind: text, reason: z.string(), by: z.string() }))
       .optional()
       .catch(undefined),
     standing: texts,

@@ -34,6 +34,7 @@ const callbackShape = z.object({
   answers: z.record(z.string(), answer).optional(),
   group: z.string().optional(),
   approval: keptApproval.optional(),
+  onlyApproved: z.boolean().optional(),
 });
 
 /** The text of a recorded callback: the body, or its plaintext if it was in an envelope. */
@@ -53,6 +54,8 @@ export interface RecordedCallback {
   readonly answers: ReadonlyMap<string, PluginAnswer>;
   /** What people had said by then. */
   readonly approval: PeoplesApproval | undefined;
+  /** Whether a freeze excepted only what people approve. */
+  readonly onlyApproved: boolean;
 }
 
 /** The text of an entry's callback, or a sentence that says why it can't be read. */
@@ -70,10 +73,10 @@ export function recordedCallback(
 ): RecordedCallback | string {
   const read = readCallback(entry);
   if (typeof read === 'string') return read;
-  const { kind, scheme, text, answers = {}, group, approval: said } = read;
+  const { kind, scheme, text, answers = {}, group, approval: said, onlyApproved = false } = read;
   const callback = parseRecorded(kind, entry.source, text);
   if (typeof callback === 'string') return callback;
-  return { callback, scheme, group, answers: new Map(Object.entries(answers)), approval: said };
+  return { callback, scheme, group, answers: new Map(Object.entries(answers)), approval: said, onlyApproved };
 }
 
 function readCallback(entry: Pick<JournalEntry, 'subject' | 'detail'>) {

@@ -250,11 +250,12 @@ function requestMetrics(registry: Registry): Pick<Metrics, 'requestsWaiting'> {
 /** Whether the service approves, and by which policies. */
 function stateMetrics(registry: Registry): Pick<Metrics, 'setInForce' | 'setFrozen' | 'setReady'> {
   const revisionInfo = gaugeOf(registry, 'revision_info', 'The policy revision in force.', ['revision']);
-  const frozen = gaugeOf(registry, 'frozen', '1 while all approvals are frozen.');
+  const frozen = gaugeOf(registry, 'frozen', '1 while all approvals are frozen, also what people approve.');
   const freezeInfo = gaugeOf(
     registry,
     'freeze_info',
-    'The freezes in force, by id. A freeze of kind loss lasts until the loss is acknowledged.',
+    'The freezes in force, by id. A freeze of kind loss lasts until the loss is acknowledged; one of kind ' +
+      'except-approved excepts what people approve.',
     ['freeze', 'kind', 'by'],
   );
   const ready = gaugeOf(registry, 'ready', '1 while the service is ready.');
@@ -264,7 +265,7 @@ function stateMetrics(registry: Registry): Pick<Metrics, 'setInForce' | 'setFroz
       if (revision !== '') revisionInfo.set({ revision }, 1);
     },
     setFrozen(freezes) {
-      frozen.set(freezes.length === 0 ? 0 : 1);
+      frozen.set(freezes.some(({ kind }) => kind !== 'except-approved') ? 1 : 0);
       freezeInfo.reset();
       for (const { id, kind, by } of freezes) freezeInfo.set({ freeze: id, kind, by }, 1);
     },

@@ -24,7 +24,9 @@ import type { Outcome, Trace } from './outcome.ts';
 export interface PoliciesInForce {
   current(): Release | undefined;
   prices(): PriceTable;
-  /** Reads again what is in force. Resolves when `current` and `prices` have it, or when it can't be read. */
+  /** Whether only what people approve may pass, by a freeze. */
+  onlyApproved(): boolean;
+  /** Reads again what is in force. Resolves when the others have it, or when it can't be read. */
   refresh(): Promise<void>;
 }
 
@@ -81,7 +83,7 @@ export interface AuthenticatedCallback {
   readonly address: string;
 }
 
-/** The most proposals that the store may find stale or expired while policies and prices stay the same. */
+/** The most proposals that the store may find stale or expired while what is in force stays the same. */
 const FRUITLESS_ATTEMPTS_MAX = 3;
 /**
  * The most proposals for one callback. Prices may change every few milliseconds, and each change needs a new
@@ -181,7 +183,8 @@ export async function settleProposals<S extends { readonly outcome: 'decided' | 
       const read = release === undefined ? callback : readByChain(callback, release.assets);
       await askPlugins(parts, trace, { callback: read, openQuestions, answers });
     }
-    const needs = approvalRulesOf(release, callback);
+    const onlyApproved = parts.policies.onlyApproved();
+    const needs = approvalRulesOf(release, callback, { onlyApproved });
     const approval =
       release === undefined || needs.length === 0
         ? undefined
@@ -195,14 +198,15 @@ export async function settleProposals<S extends { readonly outcome: 'decided' | 
       prices: notingUse(prices),
       answers,
       approval,
+      onlyApproved,
     });
     const proposal = trace.measure('evaluate', () => evaluate(release, callback, facts));
     const result = await trace.measureAsync('settle', () => settle({ proposal, facts, scheme: boundScheme }));
     if (!isRejected(result)) return { ok: true, proposal, result, needs, version: approval?.version ?? 0 };
     if (result.outcome === 'stale') await parts.policies.refresh();
-    if (parts.policies.current() === release && parts.policies.prices().version === prices.version) {
-      fruitlessAttempts += 1;
-    }
+    const { policies } = parts;
+    const isSame = policies.current() === release && policies.prices().version === prices.version;
+    if (isSame && policies.onlyApproved() === onlyApproved) fruitlessAttempts += 1;
     nowMs = result.nowMs;
   }
   return failure(

@@ -3,6 +3,7 @@ import { BOUNDS, type Claim, type ClaimRequest } from '../claims/claims.ts';
 import { messageOf } from '../errors.ts';
 import { readByChain } from './chain-reading.ts';
 import { type Facts, type PluginQuestion, factsAt, pluginQuestionKey } from './facts.ts';
+import { FREEZE, freezeRule } from './freeze-rule.ts';
 import {
   type Alternative,
   type Choice,
@@ -22,17 +23,29 @@ import { type Tested, isWithoutConditions, mayMeet, testWhen } from './language/
  * Evaluates the policies in force for a callback, given the facts: the fourth of the five steps. It is pure:
  * conditions that only the store can check are returned as claims. It refuses if nothing is in force, if an
  * enforcing rule that applies refuses or throws, or if no policy covers the callback: its `when` is met, and
- * so is that of at least one of its enforcing rules.
+ * so is that of at least one of its enforcing rules. While only what people approve may pass, what the
+ * policies judge needs that too.
  */
 export function evaluate(release: Release | undefined, received: Callback, facts: Facts): Proposal {
-  if (release === undefined) return { ...proposalOf('', 0, [], ABSENT), refusal: 'NOTHING_IN_FORCE' };
+  if (release === undefined) return { ...proposalOf('', facts, [], ABSENT), refusal: 'NOTHING_IN_FORCE' };
   const read = readByChain(received, release.assets);
   const results: RuleResult[] = [];
   const judged: Judged[] = [];
   for (const policy of release.policiesFor(read)) {
     judged.push(judgePolicy(policy, withMovements(read, policy.movements), facts, results));
   }
-  return proposalOf(release.revision, facts.prices.version, results, together(judged));
+  let all = together(judged);
+  // Nobody is to be asked about what no policy covers.
+  if (facts.onlyApproved && (all.covers || all.refusals.length > 0)) {
+    all = together([all, judgeFreeze(release, read, facts, results)]);
+  }
+  return proposalOf(release.revision, facts, results, all);
+}
+
+function judgeFreeze({ people }: Release, callback: Callback, facts: Facts, results: RuleResult[]): Judged {
+  // The freeze may be lifted.
+  const around = { changes: true, failed: false, isChoice: false, isAlternative: false };
+  return judgeRule(freezeRule(people), { policy: FREEZE, callback, facts, results, ...around });
 }
 
 /** What an entry comes to, or several of which each must hold. */
@@ -362,7 +375,7 @@ function resultOf(
 
 function proposalOf(
   revision: string,
-  priceVersion: number,
+  { prices, onlyApproved }: Pick<Facts, 'prices' | 'onlyApproved'>,
   results: readonly RuleResult[],
   judged: Judged,
 ): Proposal {
@@ -391,7 +404,8 @@ function proposalOf(
     retryable: isRefused ? standing.retryable === true : covers ? tooMany && varies : mayCover,
     lastingBy: refusals.find((each) => each.retryable !== true)?.result,
     failed: standing.failed === true ? true : undefined,
-    prices: usesPrices === true ? priceVersion : 0,
+    prices: usesPrices === true ? prices.version : 0,
+    onlyApproved: onlyApproved ? true : undefined,
     validFromMs: Math.max(0, valid?.fromMs ?? 0),
     validUntilMs: valid?.untilMs ?? Number.MAX_SAFE_INTEGER,
   };
@@ -463,14 +477,20 @@ export interface ApprovalRule extends NonNullable<CompiledRule['approval']> {
 
 /**
  * The enforcing rules for which people must approve a callback, of those that may apply to it at some time
- * and some prices. For rules that only observe, nobody is asked.
+ * and some prices, and that of a freeze. For rules that only observe, nobody is asked.
  */
-export function approvalRulesOf(release: Release | undefined, received: Callback): readonly ApprovalRule[] {
-  if (release?.asksPeople !== true) return NONE;
+export function approvalRulesOf(
+  release: Release | undefined,
+  received: Callback,
+  { onlyApproved }: Pick<Facts, 'onlyApproved'>,
+): readonly ApprovalRule[] {
+  if (release === undefined || (!release.asksPeople && !onlyApproved)) return NONE;
   const read = readByChain(received, release.assets);
-  return release
+  const ofPolicies = release
     .policiesFor(read)
     .flatMap((policy) => approvalRulesIn(policy, rulesIn(policy, withMovements(read, policy.movements))));
+  if (!onlyApproved) return ofPolicies;
+  return [...ofPolicies, ...approvalRulesIn({ name: FREEZE }, [freezeRule(release.people)])];
 }
 
 /** The same for an announced order, whose callback is not known yet: more rules may seem to apply. */
@@ -483,7 +503,7 @@ export function approvalRulesOfOrder(
 }
 
 const approvalRulesIn = (
-  { name: policy }: CompiledPolicy,
+  { name: policy }: Pick<CompiledPolicy, 'name'>,
   rules: readonly CompiledRule[],
 ): readonly ApprovalRule[] =>
   rules.flatMap(({ name: rule, mode, approval }) =>

@@ -20,6 +20,8 @@ export interface Facts {
   readonly answers: ReadonlyMap<string, PluginAnswer>;
   /** Undefined if no rule needs it, or if nobody was asked yet. */
   readonly approval?: PeoplesApproval | undefined;
+  /** Whether only what people approve may pass, by a freeze that excepts it. */
+  readonly onlyApproved: boolean;
 }
 
 /** What people have said about exactly this callback. Their signatures were verified. */
@@ -99,5 +101,12 @@ export const NO_PRICES: PriceTable = { version: 0, prices: new Map() };
 
 /** Facts at an instant. Facts that `more` leaves out are unknown. */
 export function factsAt(nowMs: number, more: Partial<Omit<Facts, 'nowMs'>> = {}): Facts {
-  return { nowMs, scheme: undefined, group: undefined, prices: NO_PRICES, answers: new Map(), ...more };
+  const unknown = {
+    scheme: undefined,
+    group: undefined,
+    prices: NO_PRICES,
+    answers: new Map(),
+    onlyApproved: false,
+  };
+  return { nowMs, ...unknown, ...more };
 }

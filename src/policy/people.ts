@@ -7,6 +7,9 @@ import { type Problem, fixFor, formatInput, problemsOf } from './fault.ts';
 /** The people. Every other YAML file of the directory, apart from the asset table, has policies. */
 export const PEOPLE_FILE = 'people.yaml';
 
+/** So many different people must sign what operators do, and approve what a freeze excepts. */
+export const SIGNERS_NEEDED = 2;
+
 /** What a person may do. `operate` includes `read`; `approve` is for transfers. */
 export const PERSON_ROLES = ['read', 'operate', 'approve'] as const;
 export type PersonRole = (typeof PERSON_ROLES)[number];

@@ -186,6 +186,8 @@ const proposalSchema = z.strictObject({
    * it is current.
    */
   prices: z.number(),
+  /** True if it was evaluated for a freeze that excepts what people approve. Settle checks that one is. */
+  onlyApproved: z.boolean().optional(),
   /** The instants [validFromMs, validUntilMs) at which the evaluation would have the same outcome. */
   validFromMs: z.number(),
   validUntilMs: z.number(),

@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts';
 import { NO_PRICES, type PriceTable } from '../policy/facts.ts';
 import type { Release } from '../policy/release.ts';
+import { onlyApprovedPass } from '../store/freezes.ts';
 import type { Control, Freeze, Store } from '../store/store.ts';
 import { shortRevision, readRevision } from './push.ts';
 import type { RevisionTrust } from './trust.ts';
@@ -39,6 +40,8 @@ export interface Follower {
   /** The last release that could be compiled; undefined if none is in force. */
   readonly current: () => Release | undefined;
   readonly prices: () => PriceTable;
+  /** Whether only what people approve may pass, by a freeze. */
+  readonly onlyApproved: () => boolean;
   readonly control: () => Control | undefined;
   readonly ready: () => Readiness;
   /**
@@ -116,6 +119,7 @@ export function createFollower({
   return {
     current: () => release,
     prices: () => prices,
+    onlyApproved: () => onlyApprovedPass(control?.frozen ?? []),
     control: () => control,
     ready,
     refresh,

@@ -262,10 +262,11 @@ const PLUGIN_VERDICTS = ['yes', 'no', 'failed'] as const;
 function evaluationContextOf(
   release: Release,
   { atMs, verdict }: JournalEntry,
-  { callback, scheme, group, answers, approval }: RecordedCallback,
+  { callback, scheme, group, answers, approval, onlyApproved }: RecordedCallback,
   prices: PriceTable,
 ): { readonly context: EvaluationContext; readonly unknown: string | undefined } {
-  const recordedContext: EvaluationContext = { atMs, scheme, group, prices, answers, approval };
+  const people = { approval, onlyApproved };
+  const recordedContext: EvaluationContext = { atMs, scheme, group, prices, answers, ...people };
   const missing = [...pluginQuestionsOf(release, callback)].filter(([key]) => !answers.has(key));
   if (missing.length === 0) return { context: recordedContext, unknown: undefined };
   const assumedContexts = PLUGIN_VERDICTS.map(

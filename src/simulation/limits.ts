@@ -3,7 +3,7 @@ import { type Window, type WindowClaim, groupOfKey } from '../claims/window.ts';
 import { pagedEntries } from '../journal/record.ts';
 import { recordedCallback } from '../journal/recorded.ts';
 import { evaluate } from '../policy/evaluate.ts';
-import type { PriceTable } from '../policy/facts.ts';
+import { type PriceTable, factsAt } from '../policy/facts.ts';
 import type { Proposal } from '../policy/proposal.ts';
 import type { Release } from '../policy/release.ts';
 import type { CountedBucket, JournalEntry, Store } from '../store/store.ts';
@@ -148,8 +148,7 @@ function countsOf({ release, prices, groupOf, nowMs }: LimitsParts, entry: Journ
   const { callback } = recorded;
   const { source } = callback;
   const group = groupOf(source);
-  const facts = { nowMs, scheme: undefined, group, prices, answers: new Map<string, never>() };
-  const proposal = evaluate(release, callback, facts);
+  const proposal = evaluate(release, callback, factsAt(nowMs, { group, prices }));
   const byResult = Map.groupBy(
     proposal.claims.filter((claim) => claim.type === 'window'),
     ({ result }) => result,

@@ -17,6 +17,8 @@ export interface EvaluationContext {
   readonly answers: ReadonlyMap<string, PluginAnswer>;
   /** What people had said. */
   readonly approval?: PeoplesApproval | undefined;
+  /** Whether a freeze excepted only what people approve; by default not. */
+  readonly onlyApproved?: boolean;
 }
 
 /** The outcome of a callback. Notifications have no proposal. */

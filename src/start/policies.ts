@@ -1,9 +1,8 @@
-import { SIGNERS_NEEDED } from '../approvals/acts.ts';
 import { bothPeople } from '../approvals/signers.ts';
 import type { Kind } from '../callback/callback.ts';
 import { SOURCE } from '../policy/language/members.ts';
 import { PLUGIN_SHARE } from '../pipeline/decide.ts';
-import { NO_PEOPLE } from '../policy/people.ts';
+import { NO_PEOPLE, SIGNERS_NEEDED } from '../policy/people.ts';
 import type { CompiledPolicy, CompiledRule, Release } from '../policy/release.ts';
 import { type UnmatchedValues, unmatchedValues } from '../release/lists.ts';
 import type { Settings } from '../settings/schema.ts';

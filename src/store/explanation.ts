@@ -63,15 +63,16 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   if (kept === undefined) {
     return JSON.stringify({ kept: entry.detail, note: `version ${VERSION} can't read this entry` });
   }
-  const { requestId, traceId, address, by, scheme, answers, group, approval, body, plaintext } = kept;
+  const { requestId, traceId, address, by, scheme, body, plaintext } = kept;
+  const { answers, group, approval, onlyApproved } = kept;
   const arrival = { requestId, traceId, address, by, scheme };
+  const facts = { answers, group, approval, onlyApproved };
   const kind = KINDS.find((each) => entry.subject.startsWith(`${each}:`));
   const callback =
     kind === undefined ? 'its subject has no kind' : parseRecorded(kind, entry.source, plaintext ?? body);
   const unexplained = (because: string): string => {
     const note = unexplainedNote(kept, because);
-    const known = { kind, body, plaintext, answers, group, approval };
-    return JSON.stringify({ ...arrival, ...known, kept: entry.detail, note });
+    return JSON.stringify({ ...arrival, kind, body, plaintext, ...facts, kept: entry.detail, note });
   };
   if (typeof callback === 'string') return unexplained(callback);
   if (typeof release === 'string') return unexplained(release);
@@ -87,9 +88,7 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
       unknown,
       body,
       plaintext,
-      answers,
-      group,
-      approval,
+      ...facts,
       ...(isSame ? {} : { kept: entry.detail, note: differenceNote(kept) }),
       proposal: proposalToJson(proposal),
     });
@@ -98,13 +97,14 @@ export function explainedDetail(entry: KeptEntry, release: Release | string | un
   }
 }
 
-function factsOf({ evaluatedAtMs, scheme, group, prices, answers = {}, approval }: Kept): Facts {
+function factsOf({ evaluatedAtMs, scheme, group, prices, answers = {}, ...people }: Kept): Facts {
   return factsAt(evaluatedAtMs, {
     scheme,
     group,
     prices: prices === undefined ? NO_PRICES : { version: prices.version, prices: new Map(prices.used) },
     answers: new Map(Object.entries(answers)),
-    approval,
+    approval: people.approval,
+    onlyApproved: people.onlyApproved === true,
   });
 }
 

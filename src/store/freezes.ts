@@ -50,9 +50,17 @@ export function lossesIn(frozen: Control['frozen']): readonly Freeze[] {
   return frozen.filter(({ kind }) => kind === 'loss');
 }
 
-/** `f3 by ada: drill`. */
-export function freezeText({ id, by, reason }: Freeze): string {
-  return `${id} by ${by}: ${reason}`;
+/** Whether freezes are in effect, and each of them excepts what people approve. */
+export const onlyApprovedPass = (frozen: Control['frozen']): boolean =>
+  frozen.length > 0 && frozen.every(({ kind }) => kind === 'except-approved');
+
+/** What a freeze excepts, after a comma, and before what `end` is; the empty text for nothing. */
+export const exceptionText = ({ kind }: { readonly kind?: string | undefined }, end = ''): string =>
+  kind === 'except-approved' ? `, except what people approve${end}` : '';
+
+/** `f3 by ada: drill`; `f3 by ada, except what people approve: drill`. */
+export function freezeText({ id, kind, by, reason }: Freeze): string {
+  return `${id} by ${by}${exceptionText({ kind })}: ${reason}`;
 }
 
 /** The difference between two readings of the freezes. */

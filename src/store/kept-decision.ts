@@ -40,7 +40,7 @@ const DIGEST_LENGTH = 12;
  */
 export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Proposal): string {
   const { requestId, traceId, address, by, scheme, body, plaintext } = arrival;
-  const { nowMs, prices, answers, group, approval } = facts;
+  const { nowMs, prices, answers, group, approval, onlyApproved } = facts;
   const refusing = proposal.results.find(({ mode, verdict }) => mode === 'enforce' && verdict === 'refuse');
   const more = {
     answers: answers.size === 0 ? undefined : Object.fromEntries(answers),
@@ -50,6 +50,7 @@ export function keptDecision(arrival: ArrivalFacts, facts: Facts, proposal: Prop
     group,
     traceId,
     approval,
+    onlyApproved: onlyApproved ? true : undefined,
   };
   const [rules, digest] = [verdictsOf(proposal), digestOf(proposal)];
   const list = [FORMAT, VERSION, requestId, address, by, scheme ?? '', nowMs, rules, digest];
@@ -138,6 +139,7 @@ const more = z.object({
   group: z.string().optional(),
   traceId: z.string().optional(),
   approval: keptApproval.optional(),
+  onlyApproved: z.boolean().optional(),
 });
 const string = z.string();
 const keptList = z

@@ -23,6 +23,7 @@ export function settleStepOf({ callback, proposal, scheme, detail }: SettleReque
     /** Only refusals by rules count for lock-outs: see RefusalsClaim. */
     failed: proposal.failed === true || proposal.refusal !== undefined,
     prices: proposal.prices,
+    onlyApproved: proposal.onlyApproved === true,
     claims: proposal.claims,
     choices: proposal.choices ?? NO_CHOICES,
     detail,

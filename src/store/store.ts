@@ -109,11 +109,11 @@ export type DecisionCode =
 /**
  * One atomic step:
  *
- * 1. If the store is frozen, `decided` FROZEN is journalled, and the subject stays as it is. If the clock has
- *    jumped ahead, the result is `jumped`, and nothing is written (see clock-state.ts).
- * 2. If the proposal's `revision` is not in force, or its `prices` are neither 0 nor the version in force,
- *    the result is `stale`. If the time is outside the proposal's validity, the result is `expired`. Nothing
- *    is written for either.
+ * 1. If a freeze is in effect that excepts nothing, `decided` FROZEN is journalled, and the subject stays as
+ *    it is. If the clock has jumped ahead, the result is `jumped`, and nothing is written (see clock-state.ts).
+ * 2. If the proposal's `revision` is not in force, its `prices` are neither 0 nor the version in force, or
+ *    `onlyApproved` does not say whether a freeze is in effect, the result is `stale`. If the time is outside
+ *    the proposal's validity, the result is `expired`. Nothing is written for either.
  * 3. If the subject has other terms, `decided` TERMS_CHANGED is journalled, and the subject stays as it is.
  *    The subject is bound to the scheme of its first signed decision. With another scheme, SCHEME_CHANGED is
  *    journalled in the same way. So is RELEASED, with the entry of the release as `of`, once the approval was
@@ -200,7 +200,7 @@ export type NotificationCode = keyof typeof NOTIFICATION_REASONS;
  * the same terms and a `sign_start` about it is approved. It is SIGNED_AFTER_RELEASE if that approval was
  * released. It is TXID_UNEXPECTED if the txid is new and the
  * subject already has a txid for its `sign_start` and one for each approved speed-up, or has TXIDS_MAX
- * txids. Otherwise the code is NOTED with SUCCESS, or, while the store is frozen, FROZEN with FAILURE. In
+ * txids. Otherwise the code is NOTED with SUCCESS, or FROZEN with FAILURE while a freeze excepts nothing. In
  * every case a new txid of a known subject with the same terms is recorded, up to TXIDS_MAX. The journal gets
  * an entry of type `notice`.
  */
@@ -284,7 +284,7 @@ export interface Control {
   readonly sequence: number;
   /** The revision in force; the empty text if there is no such revision. */
   readonly revision: string;
-  /** The freezes in effect, oldest first. Approvals need this list to be empty. */
+  /** The freezes in effect, oldest first. While there are some, `kind` says what may still be approved. */
   readonly frozen: readonly Freeze[];
   /** The last twenty freezes that were lifted, oldest first, so that followers can report who lifted them. */
   readonly lifted: readonly LiftedFreeze[];
@@ -295,8 +295,11 @@ export interface Control {
 export interface Freeze {
   /** `f7`: unique in the store, and never reused. */
   readonly id: string;
-  /** Who froze: an operator, or the services because data was lost. */
-  readonly kind: 'operator' | 'loss';
+  /**
+   * `operator`: nothing is approved. `except-approved`, also of an operator: only what people approve.
+   * `loss`: nothing is approved, because data was lost. The strictest freeze in effect counts.
+   */
+  readonly kind: 'operator' | 'except-approved' | 'loss';
   readonly reason: string;
   readonly by: string;
   readonly atMs: number;
@@ -366,13 +369,16 @@ export interface Releases {
   /** Newest first. */
   history(limit: number): Promise<readonly HistoryEntry[]>;
   /**
-   * Once it resolves, no source approves any more. Several freezes can be in effect, and each is lifted by
-   * its id. At most a hundred are kept; a further one joins the newest freeze of an operator, and gets its
-   * id. Throws USAGE for a reason of more than 1000 characters, or an author of more than 200.
+   * Once it resolves, no source approves any more, except what its kind excepts. Several freezes can be in
+   * effect, and each is lifted by its id. From a hundred on, a further one joins the newest freeze of its own
+   * kind, if there is one, and gets its id. Throws USAGE for a reason of more than 1000 characters, or an
+   * author of more than 200.
    */
   freeze(freeze: {
     readonly reason: string;
     readonly by: string;
+    /** By default `operator`. */
+    readonly kind?: 'operator' | 'except-approved' | undefined;
   }): Promise<{ readonly freeze: Freeze; readonly control: Control }>;
   /**
    * Lifts the freezes in `ids`. With `acknowledgeLoss` this includes those for lost data; repeats and limits

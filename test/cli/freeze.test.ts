@@ -74,6 +74,27 @@ describeOnBothStores('freeze and unfreeze', (host) => {
     expect(await said(run, 'unfreeze')).toMatchObject({ code: 0, approving: true, lifted: [] });
   });
 
+  it('a freeze excepts what people approve, or nothing, and says which everywhere', async () => {
+    const { run } = await here();
+    for (const except of ['', 'all', 'Approved', 'unapproved']) {
+      expect(await run('freeze', '--except', except, 'drill')).toMatchObject({ code: 2 });
+    }
+    expect(await run`freeze --except approved`).toMatchObject({ code: 2 });
+    expect((await said(run, 'unfreeze')).lifted).toEqual([]);
+    const frozen = await said(run, 'freeze', '--except', 'approved', 'odd', '--by', 'ada');
+    expect(frozen).toMatchObject({ freeze: { kind: 'except-approved' } });
+    const { id } = frozen.freeze;
+    const full = await run`freeze leak --by bob`;
+    expect(full.out).toMatch(/^Frozen as f\d+\. Every callback is answered FAILURE until/);
+    expect(full.out).toMatch(/Also frozen:\n {2}f\d+ {2}since .* by ada, except what people approve: odd$/m);
+    const found = await run`decisions search --source shop --type freeze`;
+    expect(found.out).toContain(`frozen by ada as ${id}, except what people approve: odd`);
+    expect((await run`policy show`).out).toContain(`as ${id} by ada, except what people approve: odd`);
+    const lifted = await said(run, 'unfreeze', '--all');
+    expect(lifted).toMatchObject({ code: 0, approving: true, frozen: [] });
+    expect(lifted.lifted).toHaveLength(2);
+  });
+
   it('each freeze and each unfreeze is in the journal of every source, with its author', async () => {
     const { run } = await here();
     const drill = await freezeBy(run, 'ada', 'drill');

@@ -173,7 +173,27 @@ describe('a page of the console', () => {
       await console.store.unfreeze({ by: 'test', ids: [freeze.id] });
     });
 
+    it('excepts what people approve only if that is chosen, and says so on each page', async () => {
+      const fields = { reason: 'drill', confirmation: 'freeze' };
+      const { notice } = await console.send('/console/freeze', { ...fields, except: 'approved' });
+      expect(notice).toContain('Every callback, except what people approve, is answered FAILURE');
+      const { frozen: freezes } = await console.store.control();
+      expect(freezes).toMatchObject([{ kind: 'except-approved', by: 'console:ada' }]);
+      for (const path of ['/console/', '/console/decisions']) {
+        const { text } = await console.get(path);
+        expect(text).toContain(`${freezes[0]?.id} by console:ada, except what people approve: drill`);
+      }
+      await console.send('/console/freeze', { ...fields, except: '' });
+      expect((await console.store.control()).frozen.map(({ kind }) => kind)).toEqual([
+        'except-approved',
+        'operator',
+      ]);
+      const ids = (await console.store.control()).frozen.map(({ id }) => id);
+      await console.store.unfreeze({ by: 'test', ids });
+    });
+
     it.each([
+      [{ reason: '"', confirmation: 'freeze', except: 'nothing' }, 'Except nothing is not known', '&quot;'],
       [{ reason: '', confirmation: 'freeze' }, 'The reason is empty', ''],
       [{ reason: 'x'.repeat(1001), confirmation: 'freeze' }, 'at most 1000', 'x'.repeat(1001)],
       [{ reason: 'x' }, 'Nothing was frozen', 'x'],
@@ -182,7 +202,7 @@ describe('a page of the console', () => {
       const { status, text } = await console.send('/console/freeze', fields);
       expect([status, text]).toEqual([422, expect.stringContaining(because)]);
       expect(await frozen()).toBe(0);
-      expect(text).toMatch(/<details open>\s*<summary>Freeze all approvals<\/summary>/);
+      expect(text).toMatch(/<details open>\s*<summary>Freeze approvals<\/summary>/);
       expect(text).toContain(`value="${kept}"`);
       expect(text).not.toContain('<b>');
     });

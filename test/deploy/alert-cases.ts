@@ -62,6 +62,9 @@ ${alarm('CountersignOtherAlarm', 'SOMETHING_NEW', 'TERMS_CHANGED')}
 CountersignFrozen
   fires: frozen{A} 0x40; frozen{B} 0x20 1x20
   silent: frozen{A} 0x20 1x5 0x20
+CountersignFrozenExceptApproved
+  fires: freeze_info{A, freeze="f3", kind="except-approved", by="ada"} 1x40
+  silent: freeze_info{A, freeze="f3", kind="operator", by="ada"} 1x40; frozen{A} 1x40
 CountersignClockJumped
   fires: clock_jumped{A} 0x40; clock_jumped{B} 0x20 1x20
   silent: clock_jumped{A} 0x20 1x5 0x20

@@ -160,6 +160,14 @@ describe('the state of the service', () => {
       'countersign_freeze_info{freeze="f3",kind="operator",by="a\\"d\\na"} 1',
       'countersign_freeze_info{freeze="f7",kind="loss",by="countersign"} 1',
     ]);
+    const except = { id: 'f9', kind: 'except-approved', by: 'ada' };
+    metrics.setFrozen([except]);
+    expect([await rowsOf(metrics, 'freeze_info'), await rowsOf(metrics, 'frozen')]).toEqual([
+      ['countersign_freeze_info{freeze="f9",kind="except-approved",by="ada"} 1'],
+      ['countersign_frozen 0'],
+    ]);
+    metrics.setFrozen([except, loss]);
+    expect(await rowsOf(metrics, 'frozen')).toEqual(['countersign_frozen 1']);
     metrics.setFrozen([loss]);
     expect(await rowsOf(metrics, 'freeze_info')).toHaveLength(1);
     metrics.setFrozen([]);

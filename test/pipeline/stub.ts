@@ -13,7 +13,7 @@ export function stubPipeline(parts: Partial<PipelineParts>): Pipeline {
   return createPipeline({
     store: new Proxy({} as Store, { get: never }),
     authenticator: never,
-    policies: { current: never, prices: never, refresh: never },
+    policies: { current: never, prices: never, onlyApproved: never, refresh: never },
     ask: never,
     notReady: never,
     answerFormat: () => plainAnswer,

@@ -15,6 +15,7 @@ import {
   type Place,
   type Price,
   type Wanted,
+  ofApproval,
   saidBy,
   sumsOf,
   totalOf,
@@ -33,6 +34,8 @@ interface Known {
   readonly group: string | undefined;
   readonly prices: ReadonlyMap<string, Price>;
   readonly approved: Approved | undefined;
+  /** Whether a freeze excepts only what people approve. */
+  readonly onlyApproved: boolean;
   readonly atMs: number;
 }
 
@@ -106,7 +109,7 @@ const ABSENT: Judged = {
   taken: 0,
 };
 
-export function propose({ inForce, ...known }: Known, question: Question): Proposal {
+export function propose({ inForce, onlyApproved, ...known }: Known, question: Question): Proposal {
   const looked = { prices: false };
   const { policies, files = {}, groups: people = {} } = inForce ?? { policies: [] };
   const all: Judged[] = [];
@@ -137,6 +140,12 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
       if ('any' in entry && judged.state !== 'absent') taken.push(judged.taken);
     }
   }
+  const byPolicies = together(deciding);
+  if (onlyApproved && (byPolicies.covers || byPolicies.state === 'fails')) {
+    const judged = judgeFreeze(inForce?.approvers ?? [], known);
+    all.push(judged);
+    deciding.push(judged);
+  }
   const { state, covers, retryable, counts } = together(deciding);
   const uncovered = inForce === undefined ? 'NOTHING_IN_FORCE' : 'NO_POLICY';
   return {
@@ -149,6 +158,19 @@ export function propose({ inForce, ...known }: Known, question: Question): Propo
     requires: all.flatMap(({ requires }) => requires),
     taken,
   };
+}
+
+/** Two of those who may approve. */
+function judgeFreeze(
+  approvers: readonly string[],
+  { approved, atMs }: Pick<Known, 'approved' | 'atMs'>,
+): Judged {
+  const standing = { retryable: true, failed: true };
+  if (approvers.length < 2) return { ...ABSENT, state: 'fails', ...standing };
+  const rule = { by: 'all', quorum: '2', within: '30d' };
+  const approval = ofApproval(rule, { approved, people: { all: approvers }, atMs });
+  const wanted = { type: 'approval', approval } as const;
+  return { ...ABSENT, state: 'holds', requires: [{ wanted, decides: true, ...standing, awaits: true }] };
 }
 
 /** In a policy without movements, a callback moves what it says itself. */

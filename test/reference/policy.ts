@@ -9,6 +9,8 @@ export interface Revision {
   readonly policies: readonly Policy[];
   /** The members of each group of people. */
   readonly groups?: Readonly<Record<string, readonly string[]>>;
+  /** Who has the role approve, and a key. */
+  readonly approvers?: readonly string[];
   /** The files beside the policies that conditions name, each with one value. */
   readonly files?: Readonly<Record<string, string>>;
 }

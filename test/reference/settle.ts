@@ -73,7 +73,10 @@ interface Checked {
 export class SourceModel {
   /** Undefined while nothing is in force. */
   inForce: Revision | undefined;
+  /** By a freeze that excepts nothing. */
   frozen = false;
+  /** By a freeze that excepts what people approve. */
+  onlyApproved = false;
   prices: { readonly version: number; readonly table: ReadonlyMap<string, Price> } = {
     version: 0,
     table: new Map(),
@@ -109,9 +112,10 @@ export class SourceModel {
   }
 
   propose(question: Question, atMs: number): Proposal {
-    const { inForce, prices } = this;
+    const { inForce, prices, onlyApproved } = this;
     const approved = this.approved.get(subjectOf(question));
-    return propose({ inForce, prices: prices.table, group: this.#group, approved, atMs }, question);
+    const people = { approved, onlyApproved };
+    return propose({ inForce, prices: prices.table, group: this.#group, ...people, atMs }, question);
   }
 
   /** Only what is approved and not signed is released, and only once. */

@@ -38,7 +38,7 @@ export async function make(store: Store, models: Models, change: Change): Promis
   if (change.type === 'price') return makePrice(store, change);
   if (change.type === 'orders') return makeOrders(store, change);
   if (change.type === 'release') await tryToRelease(store, change);
-  else if (change.type === 'freeze') await store.freeze({ reason: 'chance', by });
+  else if (change.type === 'freeze') await store.freeze({ reason: 'chance', by, kind: change.kind });
   else if (change.type === 'unfreeze') await thaw(store);
   else if (change.type === 'push') {
     const { revision, document } = revisionAt(change.revision).release;
@@ -137,13 +137,15 @@ export function pendingFor(model: SourceModel, source: Source, made: Made | unde
     else if (open?.type === 'price') model.setPrice(open.version, open.asset, open.price);
     else if (open?.type === 'toggle') {
       if (open.source === source) model.state.toggle(open.list, open.value, atMs);
-    } else if (open !== undefined) model.frozen = open.type === 'freeze';
+    } else if (open?.type === 'freeze') {
+      if (open.kind === 'operator') model.frozen = true;
+      else model.onlyApproved = true;
+    } else if (open !== undefined) [model.frozen, model.onlyApproved] = [false, false];
     open = undefined;
   };
   const shows = ({ type, code, revision, detail }: JournalEntry): boolean => {
     if (open?.type === 'toggle') return type === 'list';
-    if (open?.type === 'freeze') return type === 'freeze' || code === 'FROZEN';
-    if (open?.type === 'unfreeze') return code === 'NOTED' || (type !== 'notice' && code !== 'FROZEN');
+    if (open?.type === 'freeze' || open?.type === 'unfreeze') return type === 'freeze';
     if (open === undefined || type === 'notice' || type === 'list' || type === 'freeze') return false;
     if (code === 'FROZEN') return false;
     if (open.type === 'price') return pricesOf(detail) === open.version;

@@ -3,7 +3,7 @@ import type { Asked } from './model-callbacks.ts';
 /** What happens beside callbacks. */
 export type Change =
   | { readonly type: 'push'; readonly revision: number }
-  | { readonly type: 'freeze' }
+  | { readonly type: 'freeze'; readonly kind: 'operator' | 'except-approved' }
   | { readonly type: 'unfreeze' }
   | {
       readonly type: 'toggle';

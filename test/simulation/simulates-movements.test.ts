@@ -38,7 +38,12 @@ async function simulated(callback: Callback): Promise<LiveSimulation> {
   const current = () => policies;
   const parts = {
     store,
-    policies: { current, prices: () => NO_PRICES, refresh: () => Promise.resolve() },
+    policies: {
+      current,
+      prices: () => NO_PRICES,
+      onlyApproved: () => false,
+      refresh: () => Promise.resolve(),
+    },
     ask: () => Promise.reject(new Error('nothing is asked')),
     clock: systemClock,
     answerTimeoutMs: 60_000,

@@ -22,6 +22,7 @@ function slowSimulator() {
       policies: {
         current: () => undefined,
         prices: () => ({ version: 0, prices: new Map() }),
+        onlyApproved: () => false,
         refresh: () => promise,
       },
       ask: () => Promise.reject(new Error('nothing is asked')),

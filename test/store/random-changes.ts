@@ -48,7 +48,11 @@ export async function changeSomething(
     case 4:
       return void (await store.changePrices(priceChange({ BTC: String(1 + random.below(5)) })));
     case 5:
-      return void (await store.freeze({ reason: 'drill', by: 'ada' }));
+      return void (await store.freeze({
+        reason: 'drill',
+        by: 'ada',
+        kind: random.pick(['operator', 'except-approved']),
+      }));
     case 6:
       return unlessMissing(
         store.liftLockout({ source, id: keyOf(random.pick(LOCKOUTS)), by: 'ada', message: '' }),

@@ -78,6 +78,7 @@ export function randomRequest(random: Random, inForce: InForce): SettleRequest {
   const choices = of < claims.length || random.oneIn(12) ? [randomChoice(random, claims, of, 0)] : undefined;
   return request({
     source,
+    onlyApproved: random.oneIn(12),
     subject: randomSubject(random, source, generation),
     terms: random.oneIn(30) ? OTHER_TERMS : TERMS,
     scheme: source === 'vault' ? '' : random.oneIn(20) ? random.pick(['', 'rsa']) : 'md5',

@@ -38,9 +38,34 @@ describe('what is in force, spread to the sources', () => {
     const prefix = freshPrefix();
     const store = await readyOn(server, { prefix });
     const { source } = loadScript('freeze-1');
-    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada', '0');
+    await rawClient(server).eval(source, 1, createKeys(prefix).inForce, '', 'drill', 'ada', '0', 'operator');
     expect(await store.control()).toMatchObject({ frozen: [{ reason: 'drill', by: 'ada' }] });
     expect(await store.settle(request())).toMatchObject({ code: 'FROZEN' });
+  });
+
+  it('is completed if a freeze except what people approve broke off, and if its end did', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    const client = rawClient(server);
+    const { inForce } = createKeys(prefix);
+    const [freeze, unfreeze] = [loadScript('freeze-1').source, loadScript('unfreeze-1').source];
+    await client.eval(freeze, 1, inForce, '', 'drill', 'ada', '0', 'except-approved');
+    const [standing] = (await store.control()).frozen;
+    expect(await store.settle(request())).toMatchObject({ outcome: 'stale' });
+    expect(await store.settle(request({ onlyApproved: true }))).toMatchObject({ code: 'APPROVED' });
+    await client.eval(unfreeze, 1, inForce, '', '', 'ada', '', standing?.id ?? '');
+    expect((await store.control()).frozen).toEqual([]);
+    expect(await store.settle(request({ onlyApproved: true }))).toMatchObject({ outcome: 'stale' });
+    expect(await store.settle(request())).toMatchObject({ code: 'APPROVED' });
+  });
+
+  it('approves nothing for a copy whose state this version does not know', async () => {
+    const prefix = freshPrefix();
+    const store = await readyOn(server, { prefix });
+    await rawClient(server).hset(createKeys(prefix).of('shop').control, 'frozen', 'except-something');
+    for (const onlyApproved of [false, true]) {
+      expect(await store.settle(request({ onlyApproved }))).toMatchObject({ code: 'FROZEN' });
+    }
   });
 
   it('rejects a freeze that reached only some sources, and completes it later', async () => {

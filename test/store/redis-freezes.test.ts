@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { lossesIn } from '../../src/store/freezes.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import type { RedisStore } from '../../src/store/redis/open.ts';
+import { loadScript } from '../../src/store/redis/script.ts';
 import { rawClient, readyOn, redisOfItsOwn, storeOn } from './redis-under-test.ts';
 import { REVISION, change, push, request, thaw } from './requests.ts';
 
@@ -43,6 +44,43 @@ describe('a freeze for lost data', () => {
     if (loss === undefined || lossesIn(frozen).length === 0) throw new Error('no loss was found');
     return { ...rig, loss };
   }
+
+  it('stops what another freeze excepts, and a copy that lost data takes nothing else', async () => {
+    const { store, client } = await ready();
+    const { freeze } = await store.freeze({ reason: 'odd', by, kind: 'except-approved' });
+    const asked = () => ({ ...fresh('vault'), proposal: { ...fresh().proposal, onlyApproved: true } });
+    expect(await store.settle(asked())).toMatchObject({ code: 'APPROVED' });
+    const { control, journal } = keys.of('vault');
+    await client.del(control);
+    const { source } = loadScript('update-copy-2');
+    const update = (frozen: string) => {
+      const given = ['99', REVISION, frozen, '0', 'epoch', '', '', '', '0', ''];
+      return client.eval(source, 2, control, journal, ...given);
+    };
+    for (const frozen of ['', 'except-approved']) expect(await update(frozen)).toBe('gone');
+    expect(await client.hget(control, 'frozen')).toBeNull();
+    expect(await update('1')).toBe('gone');
+    expect(await client.hget(control, 'frozen')).toBe('1');
+    await client.del(control);
+    const { frozen } = await store.control();
+    expect(frozen).toMatchObject([freeze, { kind: 'loss' }]);
+    expect(await store.settle(asked())).toMatchObject({ code: 'FROZEN' });
+    await store.unfreeze({ by, ids: frozen.map(({ id }) => id) });
+    expect(await store.settle(asked())).toMatchObject({ code: 'FROZEN' });
+  });
+
+  it('restores a freeze that excepts something as what it was, also beside one that does not', async () => {
+    const { store, client } = await ready();
+    const { freeze: except } = await store.freeze({ reason: 'odd', by, kind: 'except-approved' });
+    const { freeze: full } = await store.freeze({ reason: 'leak', by });
+    await store.control();
+    await client.flushall();
+    const { frozen } = await store.control();
+    expect(frozen).toMatchObject([except, full, { kind: 'loss' }]);
+    const losses = lossesIn(frozen).map(({ id }) => id);
+    const { control } = await store.unfreeze({ by, ids: [...losses, full.id], acknowledgeLoss: true });
+    expect(control.frozen).toEqual([except]);
+  });
 
   it('stands whatever operators freeze, unfreeze, push and change, until it is acknowledged', async () => {
     const { server, store, loss } = await lost();

@@ -6,7 +6,7 @@ import { originOf, pushedText, staleFiles, staleText } from '../../release/origi
 import { unmatchedText } from '../../release/lists.ts';
 import { lastPush, readRevision, shortRevision } from '../../release/push.ts';
 import type { Settings } from '../../settings/schema.ts';
-import { freezeText } from '../../store/freezes.ts';
+import { exceptionText, freezeText } from '../../store/freezes.ts';
 import type { Control, Store } from '../../store/store.ts';
 import { trustedRevision } from '../../release/trust.ts';
 import { signerRules } from '../../start/trust.ts';
@@ -91,6 +91,9 @@ function frozenFindings({ frozen }: Control): readonly Found[] {
     const since = `approvals are frozen since ${isoTime(freeze.atMs)} as ${freezeText(freeze)}`;
     return freeze.kind === 'loss'
       ? fault(since)
-      : warning(since, `every answer is FAILURE until \`countersign unfreeze ${freeze.id}\``);
+      : warning(
+          since,
+          `every answer${exceptionText(freeze, ',')} is FAILURE until \`countersign unfreeze ${freeze.id}\``,
+        );
   });
 }

@@ -1,11 +1,11 @@
-import { freeze, unfreeze } from '../../act/freezes.ts';
+import { EXCEPT, freeze, unfreeze } from '../../act/freezes.ts';
 import { usageError } from '../../errors.ts';
 import { shortRevision } from '../../release/push.ts';
-import { lossesIn } from '../../store/freezes.ts';
+import { exceptionText, lossesIn } from '../../store/freezes.ts';
 import type { Control, Freeze, Store } from '../../store/store.ts';
 import { type Html, html, link, withQuery } from '../html.ts';
 import { barChart } from '../chart.ts';
-import { hiddenFields, oneOf, reasonField, reasonIn } from '../fields.ts';
+import { choiceField, hiddenFields, oneOf, reasonField, reasonIn } from '../fields.ts';
 import {
   card,
   choices,
@@ -54,6 +54,7 @@ export function nowPages(parts: NowParts): Pages {
         path: '/freeze',
         read: ({ form }) => ({
           reason: confirmedReason(form, 'freeze', 'approvals must stop', 'Nothing was frozen'),
+          except: oneOf(form, 'except', EXCEPT),
         }),
       }),
       formOf(unfreeze, {
@@ -208,7 +209,7 @@ function freezeCard({ frozen }: Control, person: Person, mistake?: Mistake): Htm
   const lifting = typed?.get('id');
   const rows = frozen.map((each) => [
     each.id,
-    each.by,
+    `${each.by}${exceptionText(each)}`,
     each.reason,
     instant(each.atMs),
     mayUse(person, 'operate') && unfreezeForm(each, each.id === lifting ? typed : undefined),
@@ -252,12 +253,20 @@ const unfreezeForm = (standing: Freeze, typed: URLSearchParams | undefined): Htm
 
 const freezeForm = (typed: URLSearchParams | undefined): Html =>
   html`<details${typed && html` open`}>
-    <summary>Freeze all approvals</summary>
+    <summary>Freeze approvals</summary>
     <form method="post" action="${link`/freeze`}">
+      ${choiceField(
+        'What is frozen',
+        'except',
+        typed?.get('except') ?? undefined,
+        EXCEPT,
+        'all approvals',
+        () => 'all approvals except what two people approve',
+      )}
       ${confirmedFields('Reason, for the journal and for other operators', 'freeze', typed)}
       <div class="actions">
         <button class="danger">Freeze</button>
-        <p class="hint">Every callback is answered FAILURE, on all replicas, until the freeze is lifted.</p>
+        <p class="hint">What is frozen is answered FAILURE, on all replicas, until the freeze is lifted.</p>
       </div>
     </form>
   </details>`;

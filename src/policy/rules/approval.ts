@@ -8,7 +8,7 @@ import { durationUpTo, wholeNumberText } from '../language/parameter.ts';
 import { announcedOrder } from '../order-members.ts';
 import type { RuleOutcome } from '../outcome.ts';
 import { PEOPLE_FILE } from '../people.ts';
-import { defineRule } from './rule.ts';
+import { type Check, defineRule } from './rule.ts';
 
 /** How far the clocks of replicas may differ. */
 const CLOCKS_DIFFER_MS = 3_600_000;
@@ -51,29 +51,48 @@ export const approval = defineRule({
       const message = `the group ${group} has ${members.length} members, fewer than ${quorum}`;
       return context.fault(['quorum'], message, `write at most ${members.length}`);
     }
-    const values = { group, quorum: String(quorum), within: within.text };
-    return {
-      approval: { group, quorum, withinMs: within.ms, waitMs: wait?.ms ?? 0 },
-      evaluate: (callback, { approval: given, nowMs, scheme }) => {
-        // Each member counts once.
-        const approvers = members.filter((name) => given?.approvers.includes(name) === true);
-        const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
-        const counted = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
-        const people = { ...values, approvers: approvers.join(' ') };
-        const id = subjectOf(callback);
-        if (given === undefined) return claimed(id, counted, people);
-        const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + within.ms);
-        const problem = problemOf(given, { nowMs, untilMs });
-        if (problem !== undefined) return claimed(id, problem, values);
-        const order = given.order === true ? [announcedOrder(callback, scheme)] : [];
-        if (approvers.length < quorum) return claimed(id, counted, people, { order });
-        const because = `${counted}, and nothing has changed about that since`;
-        const { version } = given;
-        return { ...claimed(id, because, people, { version, order }), valid: { fromMs: 0, untilMs } };
-      },
-    };
+    return needsPeople({ group, members, quorum, within, waitMs: wait?.ms ?? 0 });
   },
 });
+
+/** `countsMs`: how long an approval counts, if that is not the time to approve it. */
+export function needsPeople({
+  group,
+  members,
+  quorum,
+  within,
+  countsMs = within.ms,
+  waitMs = 0,
+}: {
+  readonly group: string;
+  readonly members: readonly string[];
+  readonly quorum: number;
+  readonly within: { readonly text: string; readonly ms: number };
+  readonly countsMs?: number;
+  readonly waitMs?: number;
+}): Check {
+  const values = { group, quorum: String(quorum), within: within.text };
+  return {
+    approval: { group, quorum, withinMs: within.ms, waitMs },
+    evaluate: (callback, { approval: given, nowMs, scheme }) => {
+      // Each member counts once.
+      const approvers = members.filter((name) => given?.approvers.includes(name) === true);
+      const names = approvers.length === 0 ? '' : ` (${approvers.join(', ')})`;
+      const counted = `${approvers.length} of ${quorum} of ${group} approved it${names}`;
+      const people = { ...values, approvers: approvers.join(' ') };
+      const id = subjectOf(callback);
+      if (given === undefined) return claimed(id, counted, people);
+      const untilMs = Math.min(given.expiresAtMs, given.createdAtMs + countsMs);
+      const problem = problemOf(given, { nowMs, untilMs });
+      if (problem !== undefined) return claimed(id, problem, values);
+      const order = given.order === true ? [announcedOrder(callback, scheme)] : [];
+      if (approvers.length < quorum) return claimed(id, counted, people, { order });
+      const because = `${counted}, and nothing has changed about that since`;
+      const { version } = given;
+      return { ...claimed(id, because, people, { version, order }), valid: { fromMs: 0, untilMs } };
+    },
+  };
+}
 
 /** Why nobody's approval counts. */
 function problemOf(

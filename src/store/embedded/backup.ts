@@ -100,7 +100,7 @@ function freezeForLoss(connection: DatabaseSync, name: string, { by, nowMs }: Re
     newestMs === undefined ? 'no entry' : `its newest entry of ${new Date(newestMs).toISOString()}`;
   const reason = `data was lost: restored from ${name.slice(0, 200)}, with ${newest}`;
   connection.exec('BEGIN IMMEDIATE');
-  createTables(connection, createJournal(connection)).releases.freeze({ reason, by }, nowMs, 'loss');
+  createTables(connection, createJournal(connection)).releases.freeze({ reason, by, kind: 'loss' }, nowMs);
   connection.exec('COMMIT');
 }
 

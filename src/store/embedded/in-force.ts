@@ -21,7 +21,10 @@ type UnfreezeResult = Awaited<ReturnType<Releases['unfreeze']>>;
 export interface InForce {
   readonly revision: string;
   readonly prices: number;
+  /** Whether a freeze is in effect that excepts nothing. */
   readonly isFrozen: boolean;
+  /** Whether one is in effect that excepts what people approve. */
+  readonly onlyApproved: boolean;
 }
 
 export interface ReleaseTables {
@@ -30,8 +33,11 @@ export interface ReleaseTables {
   push(push: Push, nowMs: number): PushResult;
   document(revision: string): string | undefined;
   history(limit: number): readonly HistoryEntry[];
-  /** Throws USAGE. The kind is `operator`, unless a restore freezes for lost data. */
-  freeze(freeze: Parameters<Releases['freeze']>[0], nowMs: number, kind?: 'operator' | 'loss'): FreezeResult;
+  /** Throws USAGE. A restore freezes for lost data. */
+  freeze(
+    freeze: Pick<Freeze, 'reason' | 'by'> & { readonly kind?: Freeze['kind'] | undefined },
+    nowMs: number,
+  ): FreezeResult;
   /** Throws USAGE. */
   unfreeze(unfreeze: Unfreeze, nowMs: number): UnfreezeResult;
 }
@@ -50,7 +56,9 @@ export function createReleases(
   sources: SourceTable,
 ): ReleaseTables {
   const find = connection.prepare(
-    `SELECT revision, prices, EXISTS (SELECT 1 FROM freeze WHERE lifted_ms IS NULL) AS is_frozen
+    `SELECT revision, prices,
+       EXISTS (SELECT 1 FROM freeze WHERE lifted_ms IS NULL AND kind <> 'except-approved') AS is_frozen,
+       EXISTS (SELECT 1 FROM freeze WHERE lifted_ms IS NULL AND kind = 'except-approved') AS only_approved
      FROM control`,
   );
   const putInForce = connection.prepare(
@@ -96,6 +104,7 @@ export function createReleases(
         revision: text(row, 'revision'),
         prices: integer(row, 'prices'),
         isFrozen: integer(row, 'is_frozen') !== 0,
+        onlyApproved: integer(row, 'only_approved') !== 0,
       };
     },
   };
@@ -127,12 +136,14 @@ function createFreezing(
     }
   };
   return {
-    freeze({ reason, by }, nowMs, kind = 'operator') {
+    freeze({ reason, by, kind = 'operator' }, nowMs) {
       assertFreeze({ reason, by });
       const { frozen } = control();
       const sequence = nextSequence(nowMs);
       const joined =
-        kind === 'loss' || frozen.length < FREEZES_MAX ? undefined : frozen.findLast(isFromOperator);
+        kind === 'loss' || frozen.length < FREEZES_MAX
+          ? undefined
+          : frozen.findLast((each) => each.kind === kind);
       const id = joined?.id ?? `f${sequence}`;
       const freeze: Freeze = { id, kind, reason, by, atMs: nowMs };
       save(joined === undefined ? freeze : { ...freeze, reason: `${reason}${JOINED}` });
@@ -142,9 +153,10 @@ function createFreezing(
     },
     unfreeze({ by, reason = '', ids, acknowledgeLoss = false }, nowMs) {
       assertUnfreeze({ reason });
-      const mayLift = new Set(acknowledgeLoss ? ['operator', 'loss'] : ['operator']);
       const before = control();
-      const lifted = before.frozen.filter(({ id, kind }) => ids.includes(id) && mayLift.has(kind));
+      const lifted = before.frozen.filter(
+        ({ id, kind }) => ids.includes(id) && (kind !== 'loss' || acknowledgeLoss),
+      );
       if (lifted.length === 0) return { lifted, control: before };
       lift(lifted, { by, atMs: nowMs, sequence: nextSequence(nowMs) });
       const now = control();
@@ -211,10 +223,11 @@ function createFreezeRows(connection: DatabaseSync): FreezeRows {
 /** Added to the reason of a freeze that joins another one: see FREEZES_MAX. */
 const JOINED = ' (this id also covers an earlier freeze; see the journal)';
 
-const isFromOperator = ({ kind }: Freeze): boolean => kind === 'operator';
 const rowIdOf = (id: string): number => Number(id.slice(1));
 
-const freezeRows = z.array(z.tuple([z.int(), z.enum(['operator', 'loss']), z.string(), z.string(), z.int()]));
+const freezeRows = z.array(
+  z.tuple([z.int(), z.enum(['operator', 'except-approved', 'loss']), z.string(), z.string(), z.int()]),
+);
 const liftedRows = z.array(z.tuple([z.int(), z.string(), z.int()]));
 
 function controlOf(row: Row): Control {

@@ -89,10 +89,11 @@ function determine(
   request: SettleStep,
   { nowMs, aheadMs }: Instant,
 ): Undecided | Settlement {
-  const { isFrozen, revision, prices } = tables.releases.inForce();
+  const { isFrozen, onlyApproved, revision, prices } = tables.releases.inForce();
   if (isFrozen) return refusal(nowMs, 'FROZEN');
   if (aheadMs > 0) return { outcome: 'jumped', aheadMs, nowMs };
-  if (request.revision !== revision || (request.prices !== 0 && request.prices !== prices)) {
+  const hasPrices = request.prices === 0 || request.prices === prices;
+  if (request.revision !== revision || !hasPrices || request.onlyApproved !== onlyApproved) {
     return { outcome: 'stale', inForce: revision, nowMs };
   }
   if (nowMs < request.validFromMs || nowMs >= request.validUntilMs) return { outcome: 'expired', nowMs };

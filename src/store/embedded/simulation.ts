@@ -26,6 +26,7 @@ import { cacheInForce, createTables } from './tables.ts';
 export interface SimulationStore {
   /** Puts a revision in force, without its document. */
   push(revision: string, atMs: number): void;
+  /** As if the freezes were in effect that the proposal was evaluated for. */
   settle(request: SettleRequest, atMs: number): SettleResult;
   recordNotification(request: NotificationRequest, atMs: number): NotificationResult;
   /** Gives back what the approval of a subject reserved, if it is approved. */
@@ -78,7 +79,12 @@ export function openSimulationStore(where: 'memory' | 'disk'): SimulationStore {
       tables.releases.push({ revision, document: '', expected, by: '', message: '' }, atMs);
       tables.invalidate();
     },
-    settle: (request, atMs) => settle(tables, settleStepOf(request), { nowMs: atMs, aheadMs: 0 }),
+    settle(request, atMs) {
+      const step = settleStepOf(request);
+      const inForce = { ...tables.releases.inForce(), onlyApproved: step.onlyApproved };
+      const releases = { ...tables.releases, inForce: () => inForce };
+      return settle({ ...tables, releases }, step, { nowMs: atMs, aheadMs: 0 });
+    },
     releaseApproval(source, subject, atMs) {
       const known = tables.subjects.find(source, subject);
       if (known?.decisions.some(({ verdict }) => verdict === 'SUCCESS') !== true) return;

@@ -218,6 +218,7 @@ function settleArguments(parts: RedisParts, request: SettleStep, expected: Expec
     request.scheme,
     flag(request.failed),
     request.choices.length === 0 ? '' : JSON.stringify(request.choices.map(choiceArgument)),
+    request.onlyApproved ? 'except-approved' : '',
   ];
 }
 

@@ -22,7 +22,7 @@ const removeEventsScript = loadScript('remove-freeze-events-1');
 const updateCopyScript = loadScript('update-copy-2');
 
 /**
- * The record as scripts pass it. `frozen` is `1` while a freeze is in effect, otherwise the empty text.
+ * The record as scripts pass it. `frozen` says what the freezes in effect stop: see include/frozen.lua.
  * `freezes` are JSON; no freezes are the empty text.
  */
 export type InForce = readonly [
@@ -54,7 +54,7 @@ export interface StoreState {
 const FIELDS = [
   'sequence',
   'revision',
-  // '1' while a freeze is in effect, otherwise empty. Sources read it with each decision.
+  // What the freezes in effect stop: see include/frozen.lua. Sources read it with each decision.
   'frozen',
   // The version of the price table.
   'prices',
@@ -221,7 +221,7 @@ export function controlOf({ current }: Pick<StoreState, 'current'>): Control {
   };
 }
 
-const kind = z.enum(['operator', 'loss']);
+const kind = z.enum(['operator', 'except-approved', 'loss']);
 export const freezeRow = z
   .tuple([text, kind, text, text, digits])
   .transform(([id, of, reason, by, atMs]): Freeze => ({ id, kind: of, reason, by, atMs }));

@@ -65,9 +65,9 @@ export function createReleases(parts: RedisParts, losses: LossDetection): Releas
         return { sequence, revision, by, message, atMs, serial };
       });
     },
-    async freeze({ reason, by }) {
+    async freeze({ reason, by, kind = 'operator' }) {
       assertFreeze({ reason, by });
-      const args = [clockArgument(parts), reason, by, losses.seen().lastFreezeNumber];
+      const args = [clockArgument(parts), reason, by, losses.seen().lastFreezeNumber, kind];
       const reply = await run(connection, freezeScript, [keys.inForce], args);
       const [row, ...current] = parseReply(z.tuple([text, ...inForce.def.items]), 'a freeze', reply);
       const control = await completeChange(parts, losses, current);

@@ -134,6 +134,11 @@ describe('doctor, where something is wrong', () => {
     expect(list).toContain('`countersign list add blocked --source shop --create`');
     await run`list add blocked --source shop`;
     await run('unfreeze');
+    await run`freeze --except approved drill`;
+    expect(inState(await diagnosis(run), 'warning')[0]).toMatch(
+      /as f4 by ada, except what people approve: drill; every answer, except what people approve, is FAILURE until/,
+    );
+    await run('unfreeze');
     expect(inState(await diagnosis(run), 'warning')).toHaveLength(2);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compileRelease, readPolicyFiles } from '../../../src/policy/compile.ts';
 import { approvalRulesOf } from '../../../src/policy/evaluate.ts';
 import { explain } from '../../../src/policy/explain.ts';
-import type { PeoplesApproval } from '../../../src/policy/facts.ts';
+import { type PeoplesApproval, factsAt } from '../../../src/policy/facts.ts';
 import { formatFault } from '../../../src/policy/fault.ts';
 import { proposalFromJson, proposalToJson } from '../../../src/policy/proposal.ts';
 import type { Release } from '../../../src/policy/release.ts';
@@ -228,9 +228,9 @@ rules:
       withinMs: 86_400_000,
       waitMs: 0,
     };
-    expect(approvalRulesOf(release, payment())).toEqual([treasury, board]);
-    expect(approvalRulesOf(release, payment({ orderAmount: '50' }))).toEqual([board]);
-    expect(approvalRulesOf(release, payment({}, 'kiosk'))).toEqual([]);
-    expect(approvalRulesOf(undefined, payment())).toEqual([]);
+    expect(approvalRulesOf(release, payment(), factsAt(NOON))).toEqual([treasury, board]);
+    expect(approvalRulesOf(release, payment({ orderAmount: '50' }), factsAt(NOON))).toEqual([board]);
+    expect(approvalRulesOf(release, payment({}, 'kiosk'), factsAt(NOON))).toEqual([]);
+    expect(approvalRulesOf(undefined, payment(), factsAt(NOON))).toEqual([]);
   });
 });

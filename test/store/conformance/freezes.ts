@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
 import type { FreezeDetail } from '../../../src/store/freezes.ts';
 import type { Freeze, Store } from '../../../src/store/store.ts';
-import { REVISION, START_MS, push, request, revisionOf, thaw } from '../requests.ts';
+import { REVISION, START_MS, notice, push, request, revisionOf, signing, thaw } from '../requests.ts';
 import { type OpenStore, testsOn } from './store-under-test.ts';
 
 /** What the source's journal says of freezes. */
@@ -288,6 +288,158 @@ export function describeFreezes(open: OpenStore): void {
         const code = (await store.control()).frozen.length === 0 ? 'APPROVED' : 'FROZEN';
         expect(await settle({ subject: `payment:${round}` })).toMatchObject({ code });
       }
+    });
+  });
+
+  describe('a freeze except what people approve', () => {
+    const except = { reason: 'odd withdrawals', by: 'ada', kind: 'except-approved' } as const;
+    const full = { reason: 'leak', by: 'bob' };
+    const STALE = { outcome: 'stale', inForce: REVISION };
+    const APPROVED = { verdict: 'SUCCESS', code: 'APPROVED' };
+
+    it('lets pass only proposals that were evaluated for it, on every handle, until it is lifted', async ({
+      store,
+      another,
+      settle,
+    }) => {
+      const other = await another();
+      // Evaluated before the freeze, settled after it; and the reverse.
+      const early = request({ subject: 'payment:early' });
+      expect(await settle({ onlyApproved: true })).toMatchObject(STALE);
+      const { freeze, control } = await other.freeze(except);
+      expect(freeze).toMatchObject(except);
+      expect(control.frozen).toEqual([freeze]);
+      expect(await store.control()).toEqual(control);
+      for (const each of [store, other]) expect(await each.settle(early)).toMatchObject(STALE);
+      for (const source of ['shop', 'vault']) expect(await settle({ source })).toMatchObject(STALE);
+      // Nothing of it was written.
+      expect(await store.entries({ source: 'shop', limit: 10 })).toMatchObject([{ type: 'freeze' }]);
+      expect(await settle({ onlyApproved: false })).toMatchObject(STALE);
+      expect(await settle({ onlyApproved: true })).toMatchObject(APPROVED);
+      expect(await settle({ onlyApproved: true, revision: revisionOf('second') })).toMatchObject(STALE);
+      expect((await store.unfreeze({ by: 'carol', ids: [freeze.id] })).control.frozen).toEqual([]);
+      for (const each of [store, other]) {
+        expect(await each.settle(request({ onlyApproved: true }))).toMatchObject(STALE);
+        expect(await each.settle(early)).toMatchObject(APPROVED);
+      }
+    });
+
+    it('repeats an earlier approval only if the proposal for it approves', async ({ store, settle }) => {
+      expect(await settle()).toMatchObject(APPROVED);
+      const { freeze } = await store.freeze(except);
+      expect(await settle()).toMatchObject(STALE);
+      const awaiting = { onlyApproved: true, approves: false, retryable: true, failed: true, awaits: true };
+      const waits = { outcome: 'decided', verdict: 'FAILURE', code: 'AWAITING_APPROVAL' };
+      expect(await settle(awaiting)).toMatchObject(waits);
+      expect(await settle(awaiting)).toMatchObject(waits);
+      expect(await settle({ onlyApproved: true })).toMatchObject(APPROVED);
+      await settle(awaiting);
+      await store.unfreeze({ by: 'carol', ids: [freeze.id] });
+      expect(await settle()).toMatchObject(APPROVED);
+    });
+
+    it.for(['before', 'after'] as const)(
+      'weakens no freeze that came %s it, and the end of either leaves the other',
+      async (order, { store, settle }) => {
+        const both = order === 'before' ? [full, except] : [except, full];
+        const given: Freeze[] = [];
+        for (const each of both) given.push((await store.freeze(each)).freeze);
+        const idOf = (kind: Freeze['kind']) => given.find((each) => each.kind === kind)?.id ?? '';
+        for (const onlyApproved of [false, true]) {
+          expect(await settle({ onlyApproved })).toMatchObject({ verdict: 'FAILURE', code: 'FROZEN' });
+        }
+        await store.unfreeze({ by: 'carol', ids: [idOf('operator')] });
+        expect(await settle()).toMatchObject(STALE);
+        expect(await settle({ onlyApproved: true })).toMatchObject(APPROVED);
+        await store.freeze(full);
+        expect(await settle({ onlyApproved: true })).toMatchObject({ code: 'FROZEN' });
+        const { control } = await store.unfreeze({ by: 'carol', ids: [idOf('except-approved')] });
+        expect(control.frozen).toMatchObject([full]);
+        for (const onlyApproved of [false, true]) {
+          expect(await settle({ onlyApproved })).toMatchObject({ code: 'FROZEN' });
+        }
+      },
+    );
+
+    it('stands until the last of several is lifted', async ({ store, settle }) => {
+      const { freeze: first } = await store.freeze(except);
+      const { freeze: second } = await store.freeze(except);
+      expect(first.id).not.toBe(second.id);
+      expect((await store.unfreeze({ by: 'ada', ids: [first.id] })).control.frozen).toEqual([second]);
+      expect(await settle()).toMatchObject(STALE);
+      expect(await settle({ onlyApproved: true })).toMatchObject(APPROVED);
+    });
+
+    it.for([
+      [except, full],
+      [full, except],
+    ] as const)('joins only its own kind: %o', async ([many, other], { store, settle }) => {
+      for (let round = 0; round < 100; round++) await store.freeze(many);
+      const { freeze } = await store.freeze(other);
+      const { freeze: again } = await store.freeze({ ...other, reason: 'again' });
+      const { freeze: joined, control } = await store.freeze(many);
+      // The first of its kind joins none, and the second joins it.
+      expect(again.id).toBe(freeze.id);
+      expect(control.frozen).toHaveLength(101);
+      const kindOf = (id: string) => control.frozen.filter((each) => each.id === id).map(({ kind }) => kind);
+      expect(kindOf(freeze.id)).toEqual([freeze.kind]);
+      expect(kindOf(joined.id)).toEqual([joined.kind]);
+      expect(freeze.kind).not.toBe(joined.kind);
+      expect(await settle({ onlyApproved: true })).toMatchObject({ code: 'FROZEN' });
+      const ofExcept = control.frozen.filter(({ kind }) => kind === 'except-approved');
+      await store.unfreeze({ by: 'ada', ids: idsOf(ofExcept) });
+      expect(await settle({ onlyApproved: true })).toMatchObject({ code: 'FROZEN' });
+      expect(await settle()).toMatchObject({ code: 'FROZEN' });
+      await thaw(store);
+      expect(await settle()).toMatchObject(APPROVED);
+    });
+
+    it('changes nothing about notices, which approve nothing', async ({ store }) => {
+      await store.settle(signing());
+      await store.settle(signing({ subject: 'transfer:2' }));
+      await store.freeze(except);
+      expect(await store.recordNotification(notice())).toMatchObject({ verdict: 'SUCCESS', code: 'NOTED' });
+      expect(await store.recordNotification(notice({ subject: 'transfer:unknown' }))).toMatchObject({
+        code: 'SIGNED_WITHOUT_APPROVAL',
+      });
+      await store.freeze(full);
+      const second = notice({ subject: 'transfer:2', txid: '0xbb' });
+      expect(await store.recordNotification(second)).toMatchObject({ verdict: 'FAILURE', code: 'FROZEN' });
+    });
+
+    it('is kept by a push, and after the store was closed and opened again', async ({ store, reopen }) => {
+      const { freeze } = await store.freeze(except);
+      await store.push(push('second', REVISION));
+      const again = await reopen();
+      expect((await again.control()).frozen).toEqual([freeze]);
+      const second = { revision: revisionOf('second') };
+      expect(await again.settle(request(second))).toMatchObject({ outcome: 'stale' });
+      expect(await again.settle(request({ ...second, onlyApproved: true }))).toMatchObject(APPROVED);
+    });
+
+    it('is named with its kind by the journal of every source', async ({ store }) => {
+      const { freeze } = await store.freeze(except);
+      await store.unfreeze({ by: 'carol', ids: [freeze.id] });
+      for (const source of ['shop', 'vault']) {
+        expect(await told(store, source)).toMatchObject([
+          { change: 'freeze', freezes: [freeze], standing: [freeze.id] },
+          { change: 'unfreeze', freezes: [freeze], standing: [] },
+        ]);
+      }
+    });
+
+    it('is in effect once it returns, however many settle meanwhile', async ({ store, another }) => {
+      const other = await another();
+      const settling = Array.from({ length: 40 }, (_, at) =>
+        other.settle(request({ subject: `payment:${at}` })),
+      );
+      await store.freeze(except);
+      const after = await Promise.all(
+        Array.from({ length: 40 }, (_, at) => other.settle(request({ subject: `payment:after-${at}` }))),
+      );
+      expect(new Set(after.map(({ outcome }) => outcome))).toEqual(new Set(['stale']));
+      const outcomes = (await Promise.all(settling)).map(({ outcome }) => outcome);
+      expect(new Set(outcomes).isSubsetOf(new Set(['decided', 'stale']))).toBe(true);
     });
   });
 }

@@ -83,8 +83,14 @@ export const ASSETS = JSON.stringify({
 
 /** One person is in both groups. */
 export const GROUPS = { treasury: ['ada', 'ben', 'cleo'], board: ['cleo'] } as const;
+export const APPROVERS = [...GROUPS.treasury, 'dan'];
 export const PEOPLE = JSON.stringify({
-  people: Object.fromEntries([...GROUPS.treasury, 'dan'].map((name) => [name, { roles: ['approve'] }])),
+  people: Object.fromEntries(
+    APPROVERS.map((name) => {
+      const id = Buffer.from(name).toString('base64url');
+      return [name, { roles: ['approve'], passkeys: [{ id, publicKey: id }] }];
+    }),
+  ),
   groups: GROUPS,
 });
 

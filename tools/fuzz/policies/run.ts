@@ -27,6 +27,7 @@ import { type Random, anyOf, randomOf } from '../random.ts';
 import {
   ASSETS,
   type Asked,
+  APPROVERS,
   GROUPS,
   PEOPLE,
   askedAgain,
@@ -172,6 +173,7 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
           }
         }
       }
+      await freezeOrThaw(random, lanes, { nowMs, stores });
       if (tick === 0 || random.oneIn(8)) {
         const { symbol, price: text } = randomPrice(random);
         const price = { price: amountOf(text), asOfMs: nowMs };
@@ -204,6 +206,30 @@ async function runRound(options: RunOptions, round: number, tally: Tally): Promi
   }
 }
 
+/** Now and then a freeze, and another one, until all are lifted. */
+async function freezeOrThaw(
+  random: Random,
+  lanes: readonly Lane[],
+  { nowMs, stores }: Pick<Step, 'nowMs' | 'stores'>,
+): Promise<void> {
+  const isFrozen = lanes.some(({ model }) => model.frozen || model.onlyApproved);
+  const kind = random.oneIn(4) ? 'operator' : 'except-approved';
+  if (!random.oneIn(isFrozen ? 4 : 16)) return;
+  const lifts = isFrozen && !random.oneIn(3);
+  await Promise.all(
+    stores.map(async ({ store }) => {
+      const ids = (await store.control()).frozen.map(({ id }) => id);
+      if (lifts) await store.unfreeze({ ids, by: 'fuzz' });
+      else await store.freeze({ reason: 'chance', by: 'fuzz', kind });
+    }),
+  );
+  for (const { model, history } of lanes) {
+    model.frozen = !lifts && (model.frozen || kind === 'operator');
+    model.onlyApproved = !lifts && (model.onlyApproved || kind === 'except-approved');
+    history.push(`${nowMs} ${lifts ? 'unfrozen' : `frozen, ${kind}`}`);
+  }
+}
+
 /** Random policies that are no fault. */
 function validPolicies(random: Random): Compiled {
   for (;;) {
@@ -225,7 +251,9 @@ function compiledPolicies(policies: readonly Policy[]): Compiled | undefined {
   };
   const written = Object.entries(files).map(([name, text]) => ({ name, text }));
   const compiled = readPolicyFiles(written, () => undefined);
-  return compiled.ok ? { policies, groups: GROUPS, release: compiled.release } : undefined;
+  return compiled.ok
+    ? { policies, groups: GROUPS, approvers: APPROVERS, release: compiled.release }
+    : undefined;
 }
 
 const documentOf = ({ revision, document }: Release) => ({ revision, document });

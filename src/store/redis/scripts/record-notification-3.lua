@@ -6,6 +6,7 @@
 -- Returns {request key, id, verdict, code}, where the request key is KEYS 2, ARGV 5 and 6 with blanks
 --      between: see settle.lua
 --- @include journal
+--- @include frozen
 
 local control, subject, journal = KEYS[1], KEYS[2], KEYS[3]
 local terms, txid = ARGV[5], ARGV[6]
@@ -37,7 +38,7 @@ elseif known[4] then
   code = 'SIGNED_AFTER_RELEASE'
 elseif new and #txids >= math.min(1 + speed_ups, txids_max) then
   code = 'TXID_UNEXPECTED'
-elseif redis.call('HGET', control, 'frozen') ~= '' then
+elseif frozen_all(redis.call('HGET', control, 'frozen')) then
   code = 'FROZEN'
 end
 local verdict = code == 'NOTED' and 'SUCCESS' or 'FAILURE'

@@ -14,12 +14,11 @@ local state = in_force_read(KEYS[1], ARGV[1])
 local epoch, by, at = ARGV[2], ARGV[3], ms(state.now)
 if epoch ~= '' and state.epoch ~= epoch then return false end
 
-local may_lift = { operator = true, loss = epoch ~= '' }
 local named = {}
 for index = IDS_FROM, #ARGV do named[ARGV[index]] = true end
 local lifted, standing = {}, {}
 for _, freeze in ipairs(state.freezes) do
-  local is_lifted = named[freeze[1]] and may_lift[freeze[2]]
+  local is_lifted = named[freeze[1]] and (freeze[2] ~= 'loss' or epoch ~= '')
   table.insert(is_lifted and lifted or standing, freeze)
 end
 if #lifted > 0 then

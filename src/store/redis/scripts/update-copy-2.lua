@@ -1,6 +1,6 @@
 -- Updates a source's copy of what is in force, unless the copy is newer. A source that lost data accepts only
--- a frozen record and keeps its epoch, until it is registered again. Each freeze event gets one entry in the
--- source's journal.
+-- a record that stops all approvals, and keeps its epoch, until it is registered again. Each freeze event
+-- gets one entry in the source's journal.
 --
 -- KEYS 1 control of the source, 2 its journal
 -- ARGV 1 sequence, 2 revision, 3 frozen, 4 version of the prices, 5 epoch, 6 field of the caller's high-water
@@ -10,6 +10,7 @@
 --      has instead
 --- @include journal
 --- @include data_loss
+--- @include frozen
 
 -- A source remembers as many events as it can be given at once.
 local EVENTS_MAX = 100
@@ -41,7 +42,7 @@ end
 
 local lost = loss_in(copy[5], epoch, copy[6], mark)
 if lost then
-  if ARGV[3] ~= '' then write() end
+  if frozen_all(ARGV[3]) then write() end
   return lost
 end
 

@@ -1,4 +1,5 @@
 --- @include time
+--- @include frozen
 
 -- The most freezes that can be in effect at once. A further freeze joins the newest freeze of its kind and
 -- gets its id, so that an unfreeze lifts both.
@@ -17,9 +18,12 @@ local function in_force_json(list)
   return #list == 0 and '' or cjson.encode(list)
 end
 
--- The field `frozen`, of the record and of each copy, which is empty while no freeze is in effect.
+-- The field `frozen`.
 local function in_force_frozen(state)
-  return #state.freezes > 0 and '1' or ''
+  for _, freeze in ipairs(state.freezes) do
+    if freeze[2] ~= EXCEPT_APPROVED then return '1' end
+  end
+  return #state.freezes > 0 and EXCEPT_APPROVED or ''
 end
 
 local function in_force_freeze_json(freeze)

@@ -1,5 +1,6 @@
 --- @include data_loss
 --- @include claims
+--- @include frozen
 
 -- Determines how a question about a subject is settled, in the numbered steps of SettleResult in
 -- src/store/store.ts. Keys, arguments and what it returns are those of settle.lua. Whatever is written is
@@ -12,12 +13,12 @@
 -- refuse(claim, step): counts a refusal for a lock-out.
 -- clock_is_right: true if the clock counts even if it seems to have jumped.
 
-local CLAIMS_FROM = 22
+local CLAIMS_FROM = 23
 
 local control, subject = KEYS[1], KEYS[2]
 local caller_clock, _, subject_ms, name_of_subject, terms, question, speed_up, revision, valid_from,
   valid_until, approving, refusal_code, retryable, prices, detail, known_epoch, mark_field, high_water_mark,
-  scheme, failed, choices_json = unpack(ARGV, 1, CLAIMS_FROM - 1)
+  scheme, failed, choices_json, only_approved = unpack(ARGV, 1, CLAIMS_FROM - 1)
 local proposed = approving == '1'
 local in_force = redis.call('HMGET', control, 'sequence', 'revision', 'frozen', 'now', 'prices', 'epoch',
   mark_field, 'held')
@@ -76,12 +77,12 @@ local function refuse(code, of)
 end
 
 -- 1, 2: what is in force
-if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end
+if in_force[1] and frozen_all(in_force[3]) then return refuse('FROZEN') end
 local lost = loss_in(in_force[6], known_epoch, in_force[7], high_water_mark)
 if lost then return { 'lost', lost } end
 if ahead > 0 then return { 'jumped', ms(ahead), ms(now) } end
 if not in_force[1] then return { 'stale', '', ms(now) } end
-if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] then
+if in_force[2] ~= revision or prices ~= '0' and prices ~= in_force[5] or in_force[3] ~= only_approved then
   return { 'stale', in_force[2] or '', ms(now) }
 end
 if now < tonumber(valid_from) or now >= tonumber(valid_until) then return { 'expired', ms(now) } end
