@@ -128,5 +128,8 @@ describe('while only what people approve may pass', () => {
       { policy: 'freeze', rule: 'approval#1', quorum: 2, withinMs: DAY_MS },
     ]);
     expect(approvalRulesOf(release, payment(), factsAt(NOON))).toHaveLength(1);
+    const alone = approvalRulesOf(releaseOf(PASSES), payment(), factsAt(NOON, { onlyApproved: true }));
+    expect(alone).toMatchObject([{ policy: 'freeze' }]);
+    expect(approvalRulesOf(releaseOf(PASSES), payment(), factsAt(NOON))).toEqual([]);
   });
 });

@@ -123,6 +123,9 @@ describeOnBothStores('a freeze except what people approve', (host) => {
     expect(await pay('1')).toBe('FAILURE');
     expect(await codeOf()).toBe('FROZEN');
     expect(await run`unfreeze`).toMatchObject(reports(2, 'there are 2 freezes'));
+    // What both come to is said, and not what one excepts.
+    const both = await run`unfreeze f9999`;
+    expect(both).toMatchObject(prints(1, 'Still frozen. Every callback is answered FAILURE:'));
     const lifted = await run`unfreeze ${full}`;
     expect(lifted).toMatchObject(
       prints(1, 'Every callback, except what people approve, is answered FAILURE:'),
