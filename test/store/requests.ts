@@ -255,8 +255,7 @@ export function orderClaim(
   return { type: 'order', result: 0, decides: true, retryable: false, members, ...over };
 }
 
-/** That the approval request of the source is at the version. */
-/** Without a version, too few people have approved it. */
+/** That the approval request of the source is at the version; without one, too few people have approved it. */
 export function approvalClaim(
   id: string,
   version: number | undefined,

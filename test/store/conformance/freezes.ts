@@ -1,7 +1,17 @@
 import { describe, expect } from 'vitest';
 import type { FreezeDetail } from '../../../src/store/freezes.ts';
 import type { Freeze, Store } from '../../../src/store/store.ts';
-import { REVISION, START_MS, notice, push, request, revisionOf, signing, thaw } from '../requests.ts';
+import {
+  REVISION,
+  START_MS,
+  approvalClaim,
+  notice,
+  push,
+  request,
+  revisionOf,
+  signing,
+  thaw,
+} from '../requests.ts';
 import { type OpenStore, testsOn } from './store-under-test.ts';
 
 /** What the source's journal says of freezes. */
@@ -328,7 +338,8 @@ export function describeFreezes(open: OpenStore): void {
       expect(await settle()).toMatchObject(APPROVED);
       const { freeze } = await store.freeze(except);
       expect(await settle()).toMatchObject(STALE);
-      const awaiting = { onlyApproved: true, approves: false, retryable: true, failed: true, awaits: true };
+      const claims = [approvalClaim('payment:1', undefined, { retryable: true, failed: true })];
+      const awaiting = { onlyApproved: true, claims };
       const waits = { outcome: 'decided', verdict: 'FAILURE', code: 'AWAITING_APPROVAL' };
       expect(await settle(awaiting)).toMatchObject(waits);
       expect(await settle(awaiting)).toMatchObject(waits);
