@@ -17,7 +17,7 @@ import { logOpsFailures } from '../observe/ops-failures.ts';
 import type { AskPlugin } from '../pipeline/decide.ts';
 import { NO_PEOPLE } from '../policy/people.ts';
 import type { Plugins } from '../plugins/plugins.ts';
-import { createFollower } from '../release/follow.ts';
+import { type Follower, createFollower } from '../release/follow.ts';
 import { consoleAddress, originOf } from '../settings/console.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets } from '../settings/secrets.ts';
@@ -168,11 +168,7 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
     }),
     ...entrance,
     fourEyes: fourEyesOf(settings, { store: () => Promise.resolve(store), clock }),
-    // The follower hears of a freeze a moment later than the person who has frozen.
-    async frozen() {
-      const control = await store.control().catch(() => follower.control());
-      return (control?.frozen ?? []).map(freezeText);
-    },
+    frozen: () => frozenNow(store, follower),
   };
   const onFailed = logOpsFailures(log);
   const app =
@@ -198,6 +194,12 @@ async function start(parts: ConsoleProgramParts, opened: AsyncDisposableStack): 
   );
   await follower.start();
   return { url: listening.url, close: () => opened.disposeAsync() };
+}
+
+/** The follower hears of a freeze a moment later than the person who has frozen. */
+async function frozenNow(store: Store, follower: Follower): Promise<readonly string[]> {
+  const control = await store.control().catch(() => follower.control());
+  return (control?.frozen ?? []).map(freezeText);
 }
 
 /** Throws SETTINGS_INVALID if nobody can sign in. */

@@ -50,10 +50,10 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     return console;
   }
   /** Asks as ada, who is led to the page of the request. */
-  async function ask(console: TestConsole, values = USERS): Promise<string> {
+  async function ask(console: TestConsole, users = USERS): Promise<string> {
     const sent = await console.send('/console/lists/shop/known-users', {
       how: 'add',
-      values: values.join('\n'),
+      values: users.join('\n'),
       message: 'new <ones>',
       version: '1',
       do: 'change',
