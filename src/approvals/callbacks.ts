@@ -3,12 +3,13 @@ import { type Callback, KINDS, type Kind, subjectOf } from '../callback/callback
 import { parseRecorded } from '../callback/kinds.ts';
 import { CountersignError } from '../errors.ts';
 import type { PeoplesApproval } from '../policy/facts.ts';
+import { differenceFromOrder } from '../policy/order-members.ts';
 import type { People } from '../policy/people.ts';
 import { type Field, inClear, refused, statementText } from '../signature/statement.ts';
 import type { ApprovalRequests } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { isoTime, jsonOrText } from '../values/text.ts';
-import { type OrderAsked, differenceFrom, orderStatement } from './orders.ts';
+import { type OrderAsked, orderStatement } from './orders.ts';
 import { type ApprovalRequest, createRequests, stateOf } from './requests.ts';
 import { type SigningScope, isAuthor, signersOf } from './signers.ts';
 
@@ -141,7 +142,7 @@ export async function approvalOf(
         : `the request is ${state}`,
     );
   }
-  const difference = order === undefined ? '' : differenceFrom(order, callback, scheme);
+  const difference = order === undefined ? '' : differenceFromOrder(order.members, callback, scheme);
   if (difference !== '')
     return none(`${difference}; cancel the order, and people are asked about the callback`);
   const { signers } = await signersOf(request, people, { role: 'approve', scope });

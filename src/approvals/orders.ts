@@ -1,13 +1,6 @@
 import type { Callback, Kind } from '../callback/callback.ts';
 import { parseRecorded } from '../callback/kinds.ts';
-import { differingMembers } from '../claims/order.ts';
-import { UnreadableMember } from '../policy/language/members.ts';
-import {
-  ORDER_MEMBERS,
-  type OrderMembers,
-  orderMembersOf,
-  otherOrderTexts,
-} from '../policy/order-members.ts';
+import { ORDER_MEMBERS, type OrderMembers } from '../policy/order-members.ts';
 import { type Field, inClear, statementText } from '../signature/statement.ts';
 import { isoTime } from '../values/text.ts';
 import type { ApprovalRequest } from './requests.ts';
@@ -51,27 +44,6 @@ export function orderStatement(
 /** An order for one address has no outputs: a callback that pays several differs from it in `to`. */
 const openMembers = (kind: Kind, members: OrderMembers): readonly string[] =>
   ORDER_MEMBERS[kind].names.filter((name) => name !== 'outputs' && !Object.hasOwn(members, name));
-
-/**
- * Why a callback is not what people were asked about with an order; the empty text if it is. The callback is
- * the one that the chain of its asset reads.
- */
-export function differenceFrom(
-  { members: announced }: OrderAsked,
-  callback: Callback,
-  scheme: string | undefined,
-): string {
-  if (callback.terms['outputMembers'] !== undefined) return 'its outputs have members that no order names';
-  try {
-    const members = orderMembersOf(callback, scheme);
-    const differs = differingMembers(announced, { members, also: otherOrderTexts(callback) });
-    if (differs.length === 0) return '';
-    return `people were asked about an announced order, from which it differs in ${differs.join(', ')}`;
-  } catch (thrown) {
-    if (thrown instanceof UnreadableMember) return thrown.message;
-    throw thrown;
-  }
-}
 
 /**
  * The transaction that an order announces, to show what it moves. Undefined for other kinds, and if the order

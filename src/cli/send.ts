@@ -5,6 +5,7 @@ import type { SignerConfig } from '../signature/scheme.ts';
 import { compileSigner } from '../signature/schemes.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import { canonicalJson, sha256Hex } from '../values/canonical.ts';
+import type { JournalType } from '../store/store.ts';
 import type { Member, Members } from '../values/members.ts';
 import { type Call, type CommandRow, type ExitCode, optionName } from './command.ts';
 import { decisionJson, describeDecision } from './decisions/entry.ts';
@@ -213,13 +214,14 @@ const TIMEOUT_MS = 15_000;
  * for SUCCESS and 1 for any other answer.
  */
 export async function send(session: Session, outgoing: Outgoing): Promise<ExitCode> {
+  const [before] = await newestEntries(session, outgoing, 1);
   const response = await post(outgoing);
   const answer = await response.text();
-  const entry = await explanationOf(session, outgoing);
+  const entry = await entrySince(session, outgoing, before?.id);
   const why =
     entry === undefined
       ? 'The store of these settings has no decision about it: it was not authentic, could not be ' +
-        'parsed, or reached another instance. The log of the service says why.'
+        'parsed, reached another instance, or the store failed. The log of the service says why.'
       : describeDecision(entry);
   session.print(`${answer}\n${why}`, {
     status: response.status,
@@ -245,18 +247,27 @@ async function post({ url, headers, body }: Outgoing): Promise<Response> {
   });
 }
 
-/**
- * The newest journal entry about the subject. Undefined if the store can't be read: the answer is still
- * shown.
- */
-async function explanationOf(session: Session, { source, subject }: Outgoing) {
+/** What the journal says when a callback comes. Other entries are about its order, or by people. */
+const OF_CALLBACKS: ReadonlySet<JournalType> = new Set(['decision', 'repeat', 'notice', 'refused', 'late']);
+/** People may do something about the subject meanwhile. */
+const SINCE_MAX = 20;
+
+/** The newest entry of a callback about the subject that came after the entry `before`. */
+async function entrySince(session: Session, outgoing: Outgoing, before: string | undefined) {
+  for (const entry of await newestEntries(session, outgoing, SINCE_MAX)) {
+    if (entry.id === before) return undefined;
+    if (OF_CALLBACKS.has(entry.type)) return entry;
+  }
+  return undefined;
+}
+
+/** Newest first. None if the store can't be read: the answer is still shown. */
+async function newestEntries(session: Session, { source, subject }: Outgoing, limit: number) {
   try {
-    const store = await session.store();
-    const [entry] = await store.entries({ source, subject, newestFirst: true, limit: 1 });
-    return entry;
+    return await (await session.store()).entries({ source, subject, newestFirst: true, limit });
   } catch (thrown) {
     session.report(`The decision can't be read: ${messageOf(thrown)}`);
-    return undefined;
+    return [];
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type Callback, type Kind, OUTPUTS_MAX, type Payout } from '../callback/callback.ts';
-import type { OrderClaim } from '../claims/order.ts';
+import { type OrderClaim, differingMembers } from '../claims/order.ts';
 import { type Amount, formatAmount, parseAmount } from '../values/amount.ts';
 import { fixFor, formatInput } from './fault.ts';
 import {
@@ -80,6 +80,26 @@ export const announcedOrder = (callback: Callback, scheme: string | undefined) =
   members: orderMembersOf(callback, scheme),
   also: otherOrderTexts(callback),
 });
+
+/**
+ * Why a callback, as the chain of its asset reads it, is not what people were asked about with an announced
+ * order; the empty text if it is.
+ */
+export function differenceFromOrder(
+  announced: OrderMembers,
+  callback: Callback,
+  scheme: string | undefined,
+): string {
+  if (callback.terms['outputMembers'] !== undefined) return 'its outputs have members that no order names';
+  try {
+    const differs = differingMembers(announced, announcedOrder(callback, scheme));
+    if (differs.length === 0) return '';
+    return `people were asked about an announced order, from which it differs in ${differs.join(', ')}`;
+  } catch (thrown) {
+    if (thrown instanceof UnreadableMember) return thrown.message;
+    throw thrown;
+  }
+}
 
 export type OrderRead =
   | { readonly ok: true; readonly members: OrderMembers }

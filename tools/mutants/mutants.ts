@@ -364,7 +364,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a callback differs from the order that people approved',
-    file: 'src/approvals/orders.ts',
+    file: 'src/policy/order-members.ts',
     from: "if (differs.length === 0) return '';",
     to: "if (differs.length < 2) return '';",
     caughtBy: [ORDERS],
