@@ -70,13 +70,22 @@ export interface Signers {
 export async function signersOf(
   { statement, signatures: given }: Signed,
   people: People,
-  { role, scope }: { readonly role: PersonRole; readonly scope: SigningScope },
+  {
+    role,
+    scope,
+    where = 'in people.yaml',
+  }: {
+    readonly role: PersonRole;
+    readonly scope: SigningScope;
+    /** Where these people are written, for reasons. */
+    readonly where?: string;
+  },
 ): Promise<Signers> {
   const signers: Signer[] = [];
   const reasons: string[] = [];
   for (const each of given) {
     try {
-      const signer = await signerOf(each, statement, people, scope);
+      const signer = await signerOf(each, statement, people, { scope, where });
       if (signers.some(({ key }) => key === signer.key))
         throw refused(`the key ${signer.key} has signed already`);
       if (signers.some(({ person }) => person === signer.person.name)) {
@@ -101,7 +110,7 @@ async function signerOf(
   given: Signature,
   statement: string,
   { people }: People,
-  { deployment, site }: SigningScope,
+  { scope: { deployment, site }, where }: { readonly scope: SigningScope; readonly where: string },
 ): Promise<Verified> {
   const all = [...people.values()];
   const message = Buffer.from(statement);
@@ -116,13 +125,13 @@ async function signerOf(
       namespace: namespaceOf(deployment),
     });
     const person = all.find(({ sshKeys }) => sshKeys.some(({ fingerprint }) => fingerprint === key));
-    if (person === undefined) throw refused(`the key ${key} is of nobody in people.yaml`);
+    if (person === undefined) throw refused(`the key ${key} is of nobody ${where}`);
     return { person, key, publicKey: `${type} ${blob}` };
   }
   const key = `passkey ${given.id}`;
   const person = all.find(({ passkeys }) => passkeys.some(({ id }) => id === given.id));
   const passkey = person?.passkeys.find(({ id }) => id === given.id);
-  if (person === undefined || passkey === undefined) throw refused(`the ${key} is of nobody in people.yaml`);
+  if (person === undefined || passkey === undefined) throw refused(`the ${key} is of nobody ${where}`);
   if (site === undefined) throw refused(`the settings have no console.passkeys, so ${key} can't be verified`);
   await verifyPasskeySignature({ response: JSON.parse(given.response), statement: message, site, passkey });
   return { person, key, publicKey: '' };

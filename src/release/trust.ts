@@ -22,6 +22,7 @@ import {
  * person who can write to the store can then withhold a revision, but can't make one.
  */
 
+const WHO_MAY_SIGN = 'in signers.file, nor in people.yaml of the revision before';
 /** A serial may be this much above the highest one that was seen: a stolen key must not use up all of them. */
 const SERIALS_AHEAD_MAX = 1000;
 
@@ -194,7 +195,7 @@ async function judge(
     revision,
     statement,
     needed,
-    ...(await signersOf(signed, people, { role: 'operate', scope: parts.rules })),
+    ...(await signersOf(signed, people, { role: 'operate', scope: parts.rules, where: WHO_MAY_SIGN })),
   });
   const ofSettings = await signersAmong(pinned, threshold);
   if (previous === undefined || ofSettings.signers.length >= threshold) return ofSettings;

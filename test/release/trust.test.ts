@@ -117,7 +117,11 @@ describe('a revision is followed only if enough people have signed it', () => {
     ['one of two has signed', { by: ['ada'] }, 'only ada signed it'],
     ['nobody has', { by: [] }, 'nobody who may sign it has signed it'],
     ['one has signed twice', { by: ['ada', 'ada'] }, 'has signed already'],
-    ['a stranger has signed', { by: ['ada', 'mallory'] }, 'is of nobody in people.yaml'],
+    [
+      'a stranger has signed',
+      { by: ['ada', 'mallory'] },
+      'is of nobody in signers.file, nor in people.yaml of the revision before',
+    ],
     ['it is for another deployment', { deployment: 'acme-prod' }, 'for the deployment acme-prod'],
     ['its serial is 0', { change: (text, all) => [text.replace('serial 1', 'serial 0'), all] }, 'fields'],
     ['its serial is too far above', { serial: 1001 }, 'too far above the last one (at most 1000)'],
@@ -235,7 +239,7 @@ describe('who may sign is said by the settings and the revision before', () => {
     const own = policies(20, peopleText(['dan', 'eve']));
     await put(store, { release: own, by: ['dan', 'eve'], serial: 2, previous: first });
     expect(await reasonOf(trustedRevision({ store, rules: RULES }, own.revision))).toContain(
-      'of nobody in people.yaml',
+      'of nobody in signers.file, nor in people.yaml of the revision before',
     );
   });
 

@@ -83,7 +83,7 @@ describeOnBothStores('people sign what takes effect', (host) => {
       reports(1, 'has signed already'),
     );
     expect(await place.run('policy', 'sign', request, ...signWith('mallory'))).toMatchObject(
-      reports(1, 'is of nobody in people.yaml'),
+      reports(1, 'is of nobody in signers.file'),
     );
     expect((await service.store.control()).revision).toBe('');
 

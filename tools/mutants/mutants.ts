@@ -252,9 +252,23 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'a freeze is missed (Redis)',
     file: 'src/store/redis/scripts/include/settlement.lua',
-    from: "if in_force[1] and in_force[3] ~= '' then return refuse('FROZEN') end",
+    from: "if in_force[1] and frozen_all(in_force[3]) then return refuse('FROZEN') end",
     to: "if in_force[1] and in_force[3] == 'never' then return refuse('FROZEN') end",
     caughtBy: [REDIS],
+  },
+  {
+    name: 'a freeze except what people approve is missed (Redis)',
+    file: 'src/store/redis/scripts/include/settlement.lua',
+    from: ' or in_force[3] ~= only_approved then',
+    to: ' then',
+    caughtBy: [REDIS],
+  },
+  {
+    name: 'a freeze except what people approve is missed (embedded)',
+    file: 'src/store/embedded/settle.ts',
+    from: ' || request.onlyApproved !== onlyApproved) {',
+    to: ') {',
+    caughtBy: [EMBEDDED],
   },
   {
     name: 'a revision no longer in force decides (Redis)',
@@ -406,7 +420,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'one person loosens alone',
-    file: 'src/approvals/acts.ts',
+    file: 'src/policy/people.ts',
     from: 'export const SIGNERS_NEEDED = 2;',
     to: 'export const SIGNERS_NEEDED = 1;',
     caughtBy: ['test/scenarios/two-people-loosen.test.ts'],

@@ -21,6 +21,7 @@ function CLAIM_KINDS.order()
 
   local function order_found(order, claim, step, differs)
     if not order then return 'missing' end
+    -- The subject keeps when it used an order.
     claim.in_use = order.state == 'used' and order.ended == claim.known
     local state = order_state(order, step.now)
     if state ~= 'expected' and not claim.in_use then return state end

@@ -108,7 +108,7 @@ local function one_of(one, other)
   return { retryable = one.retryable or other.retryable, failed = one.failed or other.failed }
 end
 
--- If no revision is in force, no policy can approve.
+-- 4: the claims. If no revision is in force, no policy can approve.
 local approves = proposed and revision ~= ''
 -- How the refusal stands; false as long as nothing refuses.
 local standing = not proposed
