@@ -74,8 +74,10 @@ describe('in a browser', () => {
     const { console, browser } = pages;
     const { page, complaints, close } = await look(browser, { as: ADA });
     await page.goto(`${console.ops}/console/`);
-    await page.getByText('Freeze all approvals').focus();
+    await page.getByText('Freeze approvals', { exact: true }).focus();
     await page.keyboard.press('Enter');
+    // Past the choice of what is frozen: all approvals, unless somebody chooses otherwise.
+    await page.keyboard.press('Tab');
     await page.keyboard.press('Tab');
     await page.keyboard.type('drill');
     await page.keyboard.press('Tab');
