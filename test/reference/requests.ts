@@ -39,6 +39,11 @@ export class RequestsModel {
     return request?.ended === 'no' && atMs < request.untilMs;
   }
 
+  /** Whether what people are asked to sign is still about the callback. Nobody can sign anything else. */
+  isWhole(subject: string): boolean {
+    return this.#requests.get(subject)?.isSpoilt === false;
+  }
+
   hasSigned(subject: string, person: string): boolean {
     return this.#requests.get(subject)?.by.has(person) === true;
   }

@@ -120,7 +120,8 @@ export async function actOn(
     const given = { request: id, source, signature };
     const approving = { store, clock, people, scope: { deployment: DEPLOYMENT } };
     const took = await done(perform(approveCallback, approving, given, { by: person, fourEyes: undefined }));
-    const expected = wasOpen && mayApprove && !requests.hasSigned(subject, person);
+    const expected =
+      wasOpen && requests.isWhole(subject) && mayApprove && !requests.hasSigned(subject, person);
     if (took) requests.sign(subject, person);
     return { label: `people: an approval${took ? '' : ' that is refused'}`, wrong: fault(took, expected) };
   }
