@@ -118,7 +118,9 @@ function requestText({ source, request }: Found, nowMs: number): string {
     ...needs.map(({ policy, rule, group, quorum }) =>
       printable(`${policy}/${rule} needs ${quorum} of ${group}`),
     ),
-    ...(endedBy === '' ? [] : [`ended by ${printable(endedBy)}${reason === '' ? '' : `: ${printable(reason)}`}`]),
+    ...(endedBy === ''
+      ? []
+      : [`ended by ${printable(endedBy)}${reason === '' ? '' : `: ${printable(reason)}`}`]),
     '',
     statement,
   ].join('\n');

@@ -33,6 +33,7 @@ import { type Html, html, lines, link } from '../html.ts';
 import { card, facts, fault, instant, nothing, pageIn, pager, proseOf, table } from '../layout.ts';
 import { KIND_WORDS, memberWord } from '../member-words.ts';
 import {
+  type Form,
   type FormRequest,
   type PageRequest,
   type Pages,
@@ -76,11 +77,6 @@ const NO_DEPLOYMENT = 'The settings have no `deployment`, so nobody can sign. Se
 
 /** What waits for people: transfers to approve, policies to sign. */
 export function approvalsPages(parts: ApprovalsParts): Pages {
-  const forms = {
-    to: ({ form }: FormRequest) => pathOf(namedIn(form)),
-    again: (request: FormRequest, because: string) =>
-      showNamed(parts, namedIn(request.form), request, because),
-  };
   const one = (request: PageRequest): Promise<View> => {
     const { source = '', id = '' } = request.parameters;
     return showNamed(parts, { source, request: id }, request);
@@ -100,67 +96,76 @@ export function approvalsPages(parts: ApprovalsParts): Pages {
       { path: '/approvals/:id', show: one },
       { path: '/approvals/:source/:id', show: one },
     ],
-    forms: [
-      formOf(approveCallback, {
-        ...forms,
-        path: '/approvals/approve',
-        parts: {
-          store: parts.store,
-          clock: parts.clock,
-          get people() {
-            return peopleIn(parts);
-          },
-          get scope() {
-            return scopeOf(parts);
-          },
-        },
-        async read({ form }) {
-          await find(parts, namedIn(form));
-          return { ...namedIn(form), signature: signatureIn(form), message: written(form, 'message') };
-        },
-      }),
-      formOf(signPolicies, {
-        ...forms,
-        path: '/approvals/sign',
-        parts: {
-          store: parts.store,
-          clock: parts.clock,
-          get signers() {
-            if (parts.signers !== undefined) return parts.signers;
-            throw usageError('The settings have no signers, so nothing waits for signatures');
-          },
-        },
-        read: signedIn,
-      }),
-      formOf(approveAct, {
-        ...forms,
-        path: '/approvals/agree',
-        parts: {
-          ...parts,
-          people: parts.operators,
-          get release() {
-            return parts.policies.current();
-          },
-          get scope() {
-            return scopeOf(parts);
-          },
-        },
-        read: signedIn,
-      }),
-      formOf(rejectRequest, {
-        ...forms,
-        path: '/approvals/reject',
-        parts,
-        alsoFor: (person) => isApprover(parts, person),
-        async read({ form, person }) {
-          const found = await find(parts, namedIn(form));
-          if (!mayReject(parts, found, person))
-            throw usageError('Only people with the role operate reject policies and acts. Ask one of them');
-          return { ...namedIn(form), message: reasonIn(form, 'reason', 'it is rejected') };
-        },
-      }),
-    ],
+    forms: formsOf(parts),
   };
+}
+
+function formsOf(parts: ApprovalsParts): readonly Form[] {
+  const forms = {
+    to: ({ form }: FormRequest) => pathOf(namedIn(form)),
+    again: (request: FormRequest, because: string) =>
+      showNamed(parts, namedIn(request.form), request, because),
+  };
+  return [
+    formOf(approveCallback, {
+      ...forms,
+      path: '/approvals/approve',
+      parts: {
+        store: parts.store,
+        clock: parts.clock,
+        get people() {
+          return peopleIn(parts);
+        },
+        get scope() {
+          return scopeOf(parts);
+        },
+      },
+      async read({ form }) {
+        await find(parts, namedIn(form));
+        return { ...namedIn(form), signature: signatureIn(form), message: written(form, 'message') };
+      },
+    }),
+    formOf(signPolicies, {
+      ...forms,
+      path: '/approvals/sign',
+      parts: {
+        store: parts.store,
+        clock: parts.clock,
+        get signers() {
+          if (parts.signers !== undefined) return parts.signers;
+          throw usageError('The settings have no signers, so nothing waits for signatures');
+        },
+      },
+      read: signedIn,
+    }),
+    formOf(approveAct, {
+      ...forms,
+      path: '/approvals/agree',
+      parts: {
+        ...parts,
+        people: parts.operators,
+        get release() {
+          return parts.policies.current();
+        },
+        get scope() {
+          return scopeOf(parts);
+        },
+      },
+      read: signedIn,
+    }),
+    formOf(rejectRequest, {
+      ...forms,
+      path: '/approvals/reject',
+      parts,
+      alsoFor: (person) => isApprover(parts, person),
+      async read({ form, person }) {
+        const found = await find(parts, namedIn(form));
+        if (!mayReject(parts, found, person))
+          throw usageError('Only people with the role operate reject policies and acts. Ask one of them');
+        return { ...namedIn(form), message: reasonIn(form, 'reason', 'it is rejected') };
+      },
+    }),
+  ];
 }
 
 interface Named {
