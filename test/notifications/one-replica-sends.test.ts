@@ -62,9 +62,13 @@ describe.each(STORES)('what all replicas notice, on %s', (_name, opened) => {
     const ids = Array.from({ length: 20 }, (_, at) => `frozen:f${at}`);
     for (const id of ids) for (const { notify } of replicas) notify(id, SHARED);
     await eventually('all have come', () => (receiver.asked.length >= ids.length ? true : undefined));
+    // What a replica sends after it shows that it has marked what it sent before.
+    for (const [at, { notify }] of replicas.entries()) notify(`own ${at}`);
+    const all = ids.length + replicas.length;
+    await eventually('their own have come', () => (receiver.asked.length >= all ? true : undefined));
     // Each looks once more whether another has sent what it did not.
     for (const { notifications } of replicas) await notifications.close(PATIENCE_MS);
-    expect(idsOf(receiver).toSorted()).toEqual(ids.toSorted());
+    expect(idsOf(receiver).toSorted()).toEqual([...ids, 'own 0', 'own 1', 'own 2'].toSorted());
     expect(replicas.map(({ state }) => [state()?.waiting, state()?.dropped])).toEqual([
       [0, 0],
       [0, 0],

@@ -75,7 +75,7 @@ export function createApprovalRequests(connection: DatabaseSync): ApprovalReques
       selectOpen
         .all(scope, nowMs, newest)
         .map((row) => ({ id: text(row, 'id'), record: recordOf(row) }))
-        .reverse(),
+        .toReversed(),
     change(change, nowMs) {
       assertApprovalRequestChange(change);
       const { scope, id, expected, value, isOpen, keepMs } = change;
