@@ -108,7 +108,7 @@ export async function orAgain<T>(
 
 interface FormOf<P, I extends z.ZodObject, R> {
   readonly path: string;
-  readonly parts: P;
+  readonly parts: () => P;
   /** What the person has typed, as the act takes it. Throws a CountersignError. */
   readonly read: (request: FormRequest) => z.input<I> | Promise<z.input<I>>;
   /** Where the browser goes afterwards, a path of `link`. */
@@ -138,8 +138,9 @@ export function formOf<P, I extends z.ZodObject, R>(
     const version = request.form.get('version') ?? '';
     const seen = act.version && (/^\d{1,15}$/.test(version) ? Number(version) : NO_VERSION);
     const { person, fourEyes } = request;
-    const result = await perform(act, parts, await read(request), { by: authorOf(person), seen, fourEyes });
-    const late = seen === undefined ? '' : await overtaken(act, parts, result, seen);
+    const given = parts();
+    const result = await perform(act, given, await read(request), { by: authorOf(person), seen, fourEyes });
+    const late = seen === undefined ? '' : await overtaken(act, given, result, seen);
     return { to: to(request, result), notice: `${(act.notice ?? act.text)(result)}${late}` };
   }
   return {

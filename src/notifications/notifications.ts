@@ -1,13 +1,13 @@
 import { messageOf } from '../errors.ts';
 import type { Log } from '../observe/log.ts';
-import type { ServiceKeys } from '../plugins/service.ts';
+import type { NotificationCounts } from '../observe/metrics.ts';
 import type { NotificationEvent, NotificationSettings } from '../settings/notifications.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
 import { printableJson, printableSentence } from '../values/printable.ts';
 import { type ReadSecret, acceptedSecrets } from '../values/secret.ts';
 import { createLeases } from './leases.ts';
-import { DELIVERY_LIMITS, type DeliveryLimits, type ReceiverState, createReceiver } from './receiver.ts';
+import { DELIVERY_LIMITS, type DeliveryLimits, createReceiver } from './receiver.ts';
 
 /**
  * What people are notified of. It has no secret, no key and no body of a callback: only what the log has too.
@@ -32,9 +32,9 @@ export type Notify = (notification: Notification) => void;
 
 export interface Notifications {
   readonly notify: Notify;
-  /** Reads all secrets and certificate authorities again. If it throws, all of them stay as they were. */
+  /** Reads all secrets again. If it throws, all of them stay as they were. */
   readonly reload: () => void;
-  readonly state: () => readonly ReceiverState[];
+  readonly state: () => readonly NotificationCounts[];
   /** A sentence for each receiver, without secrets. */
   readonly describe: () => readonly string[];
   /** Tries once more to send what waits, for at most `withinMs`. */
@@ -50,7 +50,6 @@ export interface NotificationsParts {
   /** Not called before a notification that isn't `isOwn`. */
   readonly store: () => Pick<Store, 'access' | 'changeAccess'>;
   readonly readSecret: ReadSecret;
-  readonly readPem: (file: string, setting: string) => string;
   readonly clock: Clock;
   readonly log: Log;
   /** Only for tests. */
@@ -61,10 +60,11 @@ export interface NotificationsParts {
 export function createNotifications(parts: NotificationsParts): Notifications {
   const { settings, deployment, consoleOrigin, clock, log } = parts;
   const limits = { ...DELIVERY_LIMITS, ...parts.limits };
+  const secretsOf = ({ secret }: NotificationSettings) => acceptedSecrets(secret, parts.readSecret);
   const takeLease = createLeases(parts.store, limits.leaseMs);
   const receivers = settings.map((each) => ({
     settings: each,
-    ...createReceiver(each.url, { keys: keysOf(each, parts), clock, takeLease, log, limits }),
+    ...createReceiver(each.url, { secrets: secretsOf(each), clock, takeLease, log, limits }),
   }));
 
   function bodyOf({ event, id, text, atMs = clock(), page, data }: Notification): string {
@@ -87,24 +87,14 @@ export function createNotifications(parts: NotificationsParts): Notifications {
       }
     },
     reload() {
-      const read = receivers.map((receiver) => ({ receiver, keys: keysOf(receiver.settings, parts) }));
-      for (const { receiver, keys } of read) receiver.useKeys(keys);
+      const read = receivers.map((receiver) => ({ receiver, secrets: secretsOf(receiver.settings) }));
+      for (const { receiver, secrets } of read) receiver.useSecrets(secrets);
     },
     state: () => receivers.map(({ state }) => state()),
     describe: () => settings.map(({ url, events }) => `${events.join(', ')}: sent to ${new URL(url).origin}`),
     async close(withinMs) {
       await Promise.all(receivers.map(({ close }) => close(withinMs)));
     },
-  };
-}
-
-function keysOf(
-  { url, secret, ca }: NotificationSettings,
-  { readSecret, readPem }: Pick<NotificationsParts, 'readSecret' | 'readPem'>,
-): ServiceKeys {
-  return {
-    secrets: acceptedSecrets(secret, readSecret),
-    ca: ca === undefined ? undefined : readPem(ca, `the ca of notifications to ${new URL(url).origin}`),
   };
 }
 

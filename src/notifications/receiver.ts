@@ -1,49 +1,53 @@
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
+import { createLineLimit } from '../observe/line-limit.ts';
 import type { Log } from '../observe/log.ts';
+import type { NotificationCounts } from '../observe/metrics.ts';
 import { PluginError } from '../plugins/limiter.ts';
-import type { ServiceKeys } from '../plugins/service.ts';
 import { type Receive, agentFor, describeStatus, newNonce, signedPost } from '../plugins/signed-post.ts';
 import type { Clock } from '../values/clock.ts';
+import type { AcceptedSecret } from '../values/secret.ts';
 import type { TakeLease } from './leases.ts';
-import { AT_ONCE, type Attempts, type Outgoing, type Waiting, createQueue } from './queue.ts';
 
-export interface DeliveryLimits {
+export const DELIVERY_LIMITS = {
   /** For one attempt. */
-  readonly timeoutMs: number;
-  /** The pause after the first failure. Each further one doubles it, up to `pauseMaxMs`. */
-  readonly pauseMs: number;
-  readonly pauseMaxMs: number;
-  /** Longer than an attempt. */
-  readonly leaseMs: number;
-  /** The most notifications that wait. */
-  readonly waiting: number;
-  /** What has waited for longer is dropped. */
-  readonly keepMs: number;
-}
-
-export const DELIVERY_LIMITS: DeliveryLimits = {
   timeoutMs: 5000,
+  /** The pause after the first failure. Each further one doubles it, up to `pauseMaxMs`. */
   pauseMs: 1000,
   pauseMaxMs: 300_000,
+  /** Longer than an attempt. */
   leaseMs: 30_000,
+  /** The most notifications that wait. */
   waiting: 1000,
+  /** What has waited for longer is dropped. */
   keepMs: 6 * 3_600_000,
 };
+export type DeliveryLimits = Readonly<typeof DELIVERY_LIMITS>;
 
-/** For the metrics. */
-export interface ReceiverState {
-  /** Its host and port: a URL may have a secret in its path. */
-  readonly receiver: string;
-  readonly sent: number;
-  /** Attempts that failed. */
-  readonly failed: number;
-  readonly dropped: number;
-  readonly waiting: number;
+/** A notification as it is sent. */
+export interface Outgoing {
+  readonly id: string;
+  readonly body: string;
+  /** No other replica knows of it, so it needs no lease. */
+  readonly isOwn: boolean;
 }
 
-export interface ReceiverParts {
-  readonly keys: ServiceKeys;
+/** When something is tried next, and after how many failures. */
+interface Attempts {
+  dueMs: number;
+  failures: number;
+}
+
+/** At once, like something new. */
+const AT_ONCE: Readonly<Attempts> = { dueMs: 0, failures: 0 };
+
+interface Waiting extends Outgoing, Attempts {
+  readonly untilMs: number;
+}
+
+interface ReceiverParts {
+  /** Each signs. */
+  readonly secrets: readonly AcceptedSecret[];
   readonly clock: Clock;
   readonly takeLease: TakeLease;
   readonly log: Pick<Log, 'info' | 'warn'>;
@@ -53,29 +57,37 @@ export interface ReceiverParts {
 export interface Receiver {
   /** Only puts it in the queue. If the queue is full, the oldest one is dropped. */
   readonly add: (notification: Outgoing) => void;
-  readonly useKeys: (keys: ServiceKeys) => void;
-  readonly state: () => ReceiverState;
+  readonly useSecrets: (secrets: ReceiverParts['secrets']) => void;
+  /** `receiver` is its host and port: a URL may have a secret in its path. */
+  readonly state: () => NotificationCounts;
   /** Tries once more to send what waits, for at most `withinMs`, and drops the rest. */
   readonly close: (withinMs: number) => Promise<void>;
 }
 
 /** A notification that failed so often may itself be the reason, and the next one is tried before it. */
 const ATTEMPTS_IN_ORDER = 10;
+const LINE_EVERY_MS = 60_000;
+const nowMs = (): number => performance.now();
 
 /**
  * Sends notifications to a URL, one at a time and in their order. While it takes none, all wait. If it
  * refuses one, only that one waits.
  */
 export function createReceiver(address: string, parts: ReceiverParts): Receiver {
-  const { takeLease, log, limits } = parts;
-  const nowMs = (): number => performance.now();
-  const url = new URL(address);
-  const queue = createQueue(url.origin, { limits, log, nowMs });
-  const sender = createSender(url, parts);
+  const { takeLease, limits } = parts;
+  const sender = createSender(new URL(address), parts);
+  const queue = new Set<Waiting>();
   const receiver = { ...AT_ONCE };
-  const work = createWork(sendDue, untilDueMs);
+  const work = createWork(sendDue, () =>
+    Math.max(receiver.dueMs, Math.min(...queue.values().map((each) => each.dueMs))),
+  );
   let sending: Waiting | undefined;
   let isClosing = false;
+
+  function drop(notifications: readonly Waiting[], why: string): void {
+    for (const each of notifications) queue.delete(each);
+    if (notifications.length > 0) sender.reportDropped(notifications.length, why);
+  }
 
   async function attempt(notification: Waiting): Promise<void> {
     try {
@@ -90,7 +102,7 @@ export function createReceiver(address: string, parts: ReceiverParts): Receiver 
         // Without the mark, another replica sends it again.
         await lease?.().catch(() => undefined);
       }
-      queue.remove(notification);
+      queue.delete(notification);
     } catch (thrown) {
       sender.reportFailure(thrown);
       const isOfReceiver = thrown instanceof PluginError;
@@ -110,43 +122,38 @@ export function createReceiver(address: string, parts: ReceiverParts): Receiver 
     // Not within the callback that adds it.
     await nextTurn();
     while (receiver.dueMs <= nowMs()) {
-      sending = queue.due();
+      const now = nowMs();
+      const old = [...queue].filter(({ untilMs }) => untilMs <= now);
+      drop(old, 'they had waited for too long');
+      sending = queue.values().find(({ dueMs }) => dueMs <= now);
       if (sending === undefined) return;
       await attempt(sending);
     }
     sending = undefined;
   }
 
-  function untilDueMs(): number {
-    const dueMs = Math.min(...queue.all().map((each) => each.dueMs));
-    return Math.max(receiver.dueMs, dueMs) - nowMs();
-  }
-
   return {
     add(notification) {
       if (sender.isClosed()) return;
-      queue.add(notification, sending);
+      const oldest = queue.values().find((each) => each !== sending);
+      if (oldest !== undefined && queue.size >= limits.waiting) drop([oldest], 'too many wait');
+      queue.add({ ...notification, ...AT_ONCE, untilMs: nowMs() + limits.keepMs });
       work.wake();
     },
-    useKeys: sender.useKeys,
-    state: () => ({
-      receiver: url.host,
-      ...sender.counts(),
-      dropped: queue.dropped(),
-      waiting: queue.all().length,
-    }),
+    useSecrets: sender.useSecrets,
+    state: () => ({ ...sender.counts(), waiting: queue.size }),
     async close(withinMs) {
       isClosing = true;
-      for (const each of [receiver, ...queue.all()]) Object.assign(each, AT_ONCE);
+      for (const each of [receiver, ...queue]) Object.assign(each, AT_ONCE);
       await Promise.race([work.finish(), pause(withinMs, undefined, { ref: false })]);
       sender.close();
-      queue.dropAll('the service stops');
+      drop([...queue], 'the service stops');
     },
   };
 }
 
-/** Runs `run` when it is woken, once at a time, and again after `untilNextMs`; Infinity: when it is woken. */
-function createWork(run: () => Promise<void>, untilNextMs: () => number) {
+/** Runs `run` when it is woken, once at a time, and again at the instant `nextMs`; Infinity: when it is woken. */
+function createWork(run: () => Promise<void>, nextMs: () => number) {
   let running: Promise<void> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let isFinishing = false;
@@ -155,7 +162,7 @@ function createWork(run: () => Promise<void>, untilNextMs: () => number) {
     clearTimeout(timer);
     running ??= run().finally(() => {
       running = undefined;
-      const pauseMs = untilNextMs();
+      const pauseMs = nextMs() - nowMs();
       if (pauseMs < Infinity && !isFinishing) timer = setTimeout(wake, Math.max(0, pauseMs)).unref();
     });
   }
@@ -171,21 +178,20 @@ function createWork(run: () => Promise<void>, untilNextMs: () => number) {
   };
 }
 
+/** Sends to the URL, and counts and logs what came of it. */
 function createSender(url: URL, { clock, log, limits, ...parts }: ReceiverParts) {
+  const lines = createLineLimit({ clock: nowMs, lines: 1, windowMs: LINE_EVERY_MS });
   const closed = new AbortController();
-  const counts = { sent: 0, failed: 0 };
-  let { keys } = parts;
+  const counts = { sent: 0, failed: 0, dropped: 0 };
+  let { secrets } = parts;
   let isFailing = false;
+  let reported = 0;
   return {
-    /**
-     * Rejects with PluginError if the receiver takes nothing at present, and with Error if it refuses this
-     * one.
-     */
+    /** Rejects with PluginError if the receiver takes nothing at present, and with Error if it refuses this one. */
     async send(body: string): Promise<void> {
-      const { secrets, ca } = keys;
       const signed = { timestampMs: clock(), nonce: newNonce(), body, secrets };
       const { timeoutMs } = limits;
-      const post = { url, agent: agentFor(url, ca), ...signed, timeoutMs, signal: closed.signal };
+      const post = { url, agent: agentFor(url, undefined), ...signed, timeoutMs, signal: closed.signal };
       const status = await signedPost(post, receiveStatus);
       if (status < 200 || status >= 300) {
         const because = describeStatus(status);
@@ -202,8 +208,15 @@ function createSender(url: URL, { clock, log, limits, ...parts }: ReceiverParts)
       if (!isFailing) log.warn('notifications-failed', { because });
       isFailing = true;
     },
-    useKeys: (next: ServiceKeys) => void (keys = next),
-    counts: () => counts,
+    reportDropped(count: number, why: string): void {
+      counts.dropped += count;
+      if (!lines.admits(why)) return;
+      const because = `notifications to ${url.origin} were dropped, because ${why}`;
+      log.warn('notifications-dropped', { because, count: counts.dropped - reported });
+      reported = counts.dropped;
+    },
+    useSecrets: (next: ReceiverParts['secrets']) => void (secrets = next),
+    counts: () => ({ receiver: url.host, ...counts }),
     isClosed: () => closed.signal.aborted,
     close: () => closed.abort(),
   };

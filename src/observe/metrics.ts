@@ -92,7 +92,9 @@ const NOTIFICATION_OUTCOMES = ['sent', 'failed', 'dropped'] as const;
 /**
  * Of a host that receives notifications: those sent, attempts that failed, those dropped, those that wait.
  */
-type NotificationCounts = Readonly<Record<(typeof NOTIFICATION_OUTCOMES)[number] | 'waiting', number>> & {
+export type NotificationCounts = Readonly<
+  Record<(typeof NOTIFICATION_OUTCOMES)[number] | 'waiting', number>
+> & {
   readonly receiver: string;
 };
 

@@ -63,7 +63,7 @@ export function orderMembersOf(callback: Callback, scheme: string | undefined): 
 }
 
 /** The other spellings of the addresses in {@link orderMembersOf}, by which an order may name them. */
-export function otherOrderTexts({ reading, values }: Callback): OrderClaim['also'] {
+function otherOrderTexts({ reading, values }: Callback): OrderClaim['also'] {
   if (reading === undefined) return undefined;
   const others: Record<string, readonly string[]> = {};
   for (const member of ADDRESS_MEMBERS) {

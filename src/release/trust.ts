@@ -160,7 +160,7 @@ export async function unlessForged<Read>(read: () => Promise<Read>): Promise<Rea
 const FORGED: ReadonlySet<ErrorCode> = new Set(['REVISION_UNTRUSTED', 'SIGNATURE_REFUSED', 'STORE_CORRUPT']);
 
 /** Whether what was read can't be trusted: too few people have signed it, or somebody has changed it. */
-export const isForged = (thrown: unknown): thrown is CountersignError =>
+const isForged = (thrown: unknown): thrown is CountersignError =>
   thrown instanceof CountersignError && FORGED.has(thrown.code);
 
 /** Who signed the statement with a serial, for people: `42: ada, ben`; `unsigned` for 0. */

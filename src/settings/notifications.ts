@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { list, oneOf, secretReference, section } from './fields.ts';
-import { ca, url } from './plugins.ts';
+import { url } from './plugins.ts';
 
 const EVENTS = ['request', 'expiring', 'decided', 'freeze', 'alarm'] as const;
 
@@ -20,7 +20,6 @@ export const notifications = list(
         '`decided` (a request was decided), `freeze` (approvals were frozen, or a freeze was lifted), `alarm` ' +
         '(what the log writes at level error).',
     ),
-    ca,
   }),
   0,
   16,

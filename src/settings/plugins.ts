@@ -21,7 +21,7 @@ export const url = checkedText(/^(?=.{1,2048}$)https?:\/\/[^\s#@]+$/, isUrl, URL
   title: 'http or https URL',
 });
 
-export const ca = filePath
+const ca = filePath
   .optional()
   .describe(
     'PEM file of the certificate authority of an https server. Without it, the authorities that Node trusts.',

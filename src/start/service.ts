@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ServiceState } from '../console/service-state.ts';
 import { messageOf } from '../errors.ts';
-import type { Notifications } from '../notifications/notifications.ts';
+import { createAlarms } from '../notifications/alarms.ts';
+import { type Notifications, createNotifications } from '../notifications/notifications.ts';
 import type { Log } from '../observe/log.ts';
 import type { Plugins } from '../plugins/plugins.ts';
-import { isWithService } from '../settings/console.ts';
+import { isWithService, originOf } from '../settings/console.ts';
 import { platformWarning } from '../settings/platform.ts';
 import type { Settings } from '../settings/schema.ts';
 import { type Secrets, createSecrets, demoCredentials } from '../settings/secrets.ts';
@@ -12,10 +13,10 @@ import { type Authenticator, sharedKeys } from '../signature/authenticate.ts';
 import { createDecryptionThreads } from '../signature/decryption.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
+import { replicaName } from './background.ts';
 import { createConsoleProcess } from './console-process.ts';
 import { type WatchedKeys, acceptedKeys, watchKeys } from './files.ts';
 import { closeIfFailed } from './opened.ts';
-import { openNotifications } from './notifications.ts';
 import { openPlugins } from './plugins.ts';
 import { type Ports, openPorts } from './ports.ts';
 import type { Reconciliation } from './reconciliation.ts';
@@ -57,12 +58,26 @@ export function startService(parts: ServiceParts): Promise<Service> {
   return closeIfFailed(parts.log, (opened) => start(parts, opened));
 }
 
+/** At a stop, how long notifications that wait are tried, within `public.shutdownGraceMs`. */
+const NOTIFIED_MS = 2000;
+
 /** What is pushed on the stack last is closed first: a stop first finishes the callbacks. */
 async function start(given: ServiceParts, opened: AsyncDisposableStack): Promise<Service> {
   const { settings, env, clock } = given;
   const secrets = createSecrets({ env });
-  const notifications = openNotifications(given, secrets, () => store);
-  const { log, notify } = notifications;
+  const passkeys = settings.console?.passkeys;
+  const notifications = createNotifications({
+    settings: settings.notifications,
+    deployment: settings.deployment,
+    consoleOrigin: passkeys && originOf(passkeys),
+    store: () => store,
+    readSecret: secrets.read,
+    clock,
+    log: given.log,
+  });
+  const { notify } = notifications;
+  const alarms = createAlarms({ notify, replica: replicaName() });
+  const log = alarms.watch(given.log);
   const parts = { ...given, log };
   opened.defer(await openTracing(settings, secrets, log));
   const threads = createDecryptionThreads();
@@ -70,7 +85,10 @@ async function start(given: ServiceParts, opened: AsyncDisposableStack): Promise
   const keys = watchKeys(settings, secrets.read, { log, threads });
   const store = await openServiceStore(parts, secrets);
   opened.defer(() => store.close());
-  opened.defer(() => notifications.close());
+  opened.defer(() => {
+    alarms.close();
+    return notifications.close(Math.min(NOTIFIED_MS, settings.public.shutdownGraceMs));
+  });
   let reconciliation: Reconciliation | undefined;
   const state = (): Promise<ServiceState> => stateOf(runtime, reconciliation);
   const console = createConsoleProcess({ ...parts, state });

@@ -1,9 +1,8 @@
 import { type ApprovalRequest, createRequests, stateOf } from '../approvals/requests.ts';
 import { messageOf } from '../errors.ts';
-import type { Notify } from '../notifications/notifications.ts';
+import type { Notification, Notify } from '../notifications/notifications.ts';
 import type { Log } from '../observe/log.ts';
 import type { Metrics } from '../observe/metrics.ts';
-import type { NotificationEvent } from '../settings/notifications.ts';
 import type { Settings } from '../settings/schema.ts';
 import type { ApprovalRequests } from '../store/store.ts';
 import type { Clock } from '../values/clock.ts';
@@ -27,77 +26,91 @@ export interface WaitingRequestsParts {
   readonly metrics: Pick<Metrics, 'requestsWaiting'>;
 }
 
-interface Waiting {
-  /** The source of a callback; the empty text for what holds for all sources. */
-  readonly source: string;
-  readonly request: ApprovalRequest;
-  readonly isExpiring: boolean;
-}
+/** The requests of a source, oldest first, by id and time. */
+type Waiting = Map<string, { readonly request: ApprovalRequest; readonly isExpiring: boolean }>;
 
 /** Returns the function that ends this. Without a deployment nobody can sign, so nothing waits. */
 export function watchRequests(parts: WaitingRequestsParts): () => void {
   const { settings, log, metrics } = parts;
   if (settings.deployment === undefined) return () => undefined;
-  const scopes = ['', ...settings.sources.map(({ name }) => name)];
-  let waiting: ReadonlyMap<string, Waiting> = new Map();
+  const waiting = new Map<string, Waiting>(
+    ['', ...settings.sources.map(({ name }) => name)].map((source) => [source, new Map()]),
+  );
   let trouble = '';
   let looking: Promise<void> | undefined;
-  const look = async (): Promise<void> => {
-    try {
-      waiting = await findWaiting(parts, scopes, waiting);
-      trouble = '';
-    } catch (thrown) {
-      const because = messageOf(thrown);
-      if (because !== trouble) log.warn('requests-not-read', { because });
-      trouble = because;
-    } finally {
-      looking = undefined;
+  async function look(): Promise<void> {
+    const faults: string[] = [];
+    for (const [source, before] of waiting) {
+      try {
+        waiting.set(source, await findWaiting(parts, source, before, faults));
+      } catch (thrown) {
+        faults.push(messageOf(thrown));
+      }
     }
-  };
-  const timer = setInterval(() => {
-    looking ??= look();
-  }, EVERY_MS).unref();
-  metrics.requestsWaiting(() => waitingBySource(scopes, waiting));
+    const because = [...new Set(faults)].join('; ');
+    if (because !== trouble && because !== '') log.warn('requests-not-read', { because });
+    trouble = because;
+    looking = undefined;
+  }
+  const timer = setInterval(() => void (looking ??= look()), EVERY_MS).unref();
+  metrics.requestsWaiting(() => {
+    const numbers = [...waiting].map(([source, requests]) => {
+      const [oldest] = requests.values();
+      return [source, { count: requests.size, oldestMs: oldest?.request.createdAtMs }] as const;
+    });
+    return new Map(numbers);
+  });
   return () => clearInterval(timer);
 }
 
-/** What waits now. Notifies of what differs from before. */
+/** What waits now. Notifies of what differs from before. What can't be read is one of the faults. */
 async function findWaiting(
   { store, clock, notify }: WaitingRequestsParts,
-  scopes: readonly string[],
-  before: ReadonlyMap<string, Waiting>,
-): Promise<ReadonlyMap<string, Waiting>> {
-  const found = new Map<string, Waiting>();
-  for (const source of scopes) {
-    for (const request of (await createRequests(store, clock, source).pending()).requests) {
-      const { id, createdAtMs, expiresAtMs } = request;
-      const isExpiring = expiresAtMs - clock() < EXPIRING * (expiresAtMs - createdAtMs);
-      found.set(`${source} ${id} ${createdAtMs}`, { source, request, isExpiring });
+  source: string,
+  before: Waiting,
+  faults: string[],
+): Promise<Waiting> {
+  const requests = createRequests(store, clock, source);
+  const pending = await requests.pending();
+  faults.push(...pending.faults);
+  const found: Waiting = new Map();
+  for (const request of pending.requests) {
+    const { id, createdAtMs, expiresAtMs } = request;
+    const key = `${id} ${createdAtMs}`;
+    const known = before.get(key);
+    const isExpiring = expiresAtMs - clock() < EXPIRING * (expiresAtMs - createdAtMs);
+    found.set(key, { request, isExpiring });
+    if (known === undefined) notify(notificationOf('request', source, request, 'waits for approval'));
+    if (isExpiring && known?.isExpiring !== true) {
+      notify(
+        notificationOf('expiring', source, request, `waits for approval, until ${isoTime(expiresAtMs)}`),
+      );
     }
   }
-  for (const [key, each] of found) {
-    const { isExpiring, request } = each;
-    if (!before.has(key)) notify(notificationOf('request', each, 'waits for approval'));
-    if (isExpiring && before.get(key)?.isExpiring !== true) {
-      notify(notificationOf('expiring', each, `waits for approval, until ${isoTime(request.expiresAtMs)}`));
-    }
-  }
-  for (const [key, { source, request }] of before) {
+  for (const [key, each] of before) {
     if (found.has(key)) continue;
-    const now = (await createRequests(store, clock, source).read(request.id))?.request ?? request;
-    const who = now.endedBy === '' ? '' : ` by ${now.endedBy}`;
-    notify(notificationOf('decided', { source, request: now }, `is ${stateOf(now, clock())}${who}`));
+    const { request } = each;
+    try {
+      const read = (await requests.read(request.id))?.request;
+      // A callback whose request has expired may have made another one.
+      const now = read?.createdAtMs === request.createdAtMs ? read : request;
+      const who = now.endedBy === '' ? '' : ` by ${now.endedBy}`;
+      notify(notificationOf('decided', source, now, `is ${stateOf(now, clock())}${who}`));
+    } catch (thrown) {
+      faults.push(messageOf(thrown));
+      found.set(key, each);
+    }
   }
   return found;
 }
 
 /** All replicas give an event the same id, and one of them sends it. */
 function notificationOf(
-  event: NotificationEvent,
-  { source, request }: Pick<Waiting, 'source' | 'request'>,
+  event: Notification['event'],
+  source: string,
+  { id, kind, by, message, createdAtMs, expiresAtMs }: ApprovalRequest,
   state: string,
-): Parameters<Notify>[0] {
-  const { id, kind, by, message, createdAtMs, expiresAtMs } = request;
+): Notification {
   const [created, expires] = [isoTime(createdAtMs), isoTime(expiresAtMs)];
   return {
     event,
@@ -106,21 +119,4 @@ function notificationOf(
     page: 'approvals',
     data: { request: id, kind, source, by, state, created, expires },
   };
-}
-
-/** How many wait, and since when the oldest of them does, by source. */
-function waitingBySource(
-  scopes: readonly string[],
-  waiting: ReadonlyMap<string, Waiting>,
-): ReadonlyMap<string, { readonly count: number; readonly oldestMs: number | undefined }> {
-  const all = [...waiting.values()];
-  return new Map(
-    scopes.map((scope) => {
-      const created = all.filter(({ source }) => source === scope).map(({ request }) => request.createdAtMs);
-      return [
-        scope,
-        { count: created.length, oldestMs: created.length === 0 ? undefined : Math.min(...created) },
-      ];
-    }),
-  );
 }

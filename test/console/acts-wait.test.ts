@@ -71,7 +71,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
   };
   const sign = async (console: TestConsole, path: string, by: Name, over: Over = {}): Promise<Shown> =>
     send(console, path, signed(by, statementIn(await console.get(path, as(by))), over), as(by));
-  async function values({ store }: TestConsole): Promise<number> {
+  async function sizeOf({ store }: TestConsole): Promise<number> {
     const [list] = await store.lists('shop');
     return list?.entries ?? 0;
   }
@@ -100,20 +100,20 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     const first = await sign(console, path, 'ada');
     expect(first).toMatchObject({ status: 303, to: path });
     expect(first.notice).toContain('is signed by ada. Another person signs it until');
-    expect(await values(console)).toBe(1);
+    expect(await sizeOf(console)).toBe(1);
     // One person counts once, and so does one signature.
     expect((await sign(console, path, 'ada')).text).toContain('has signed already');
     const statement = statementIn(await console.get(path));
     const { signatures } = await stateOf(console, path);
     const [kept] = z.array(z.object({ response: z.string() })).parse(signatures);
     expect((await send(console, path, kept?.response ?? '', as('ben'))).text).toContain('has signed already');
-    expect(await values(console)).toBe(1);
+    expect(await sizeOf(console)).toBe(1);
 
     const ben = signed('ben', statement);
     const last = await send(console, path, ben, as('ben'));
     expect(last).toMatchObject({ status: 303, to: path });
     expect(last.notice).toContain('is signed by ada, ben. 21 added');
-    expect(await values(console)).toBe(22);
+    expect(await sizeOf(console)).toBe(22);
     const entries = await console.store.entries({ source: 'shop', newestFirst: true, limit: 10 });
     const change = entries.find(({ type }) => type === 'list');
     expect(change?.detail).toContain('console:ada, approved by ada, ben');
@@ -121,7 +121,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     expect(done.text).toContain('ben: performed');
     expect(done.text).not.toMatch(/data-sign=|role="alert"/);
     expect((await send(console, path, ben, as('ben'))).text).toContain('is done, by ben: performed');
-    expect(await values(console)).toBe(22);
+    expect(await sizeOf(console)).toBe(22);
   });
 
   it.each(REFUSED)('not with %s', async (_name, over, because) => {
@@ -132,7 +132,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     expect(answer.status).toBe(422);
     expect(answer.text).toContain(because);
     expect(await stateOf(console, path)).toMatchObject({ signatures: [expect.anything()], state: 'pending' });
-    expect(await values(console)).toBe(1);
+    expect(await sizeOf(console)).toBe(1);
   });
 
   it('not by who has not the role, in the console or in people.yaml, and not by a stranger', async () => {
@@ -151,7 +151,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     const dan = { name: 'dan', roles: ['read'] } satisfies Visitor;
     expect((await console.send('/console/approvals/reject', reject, dan)).text).toContain('the role operate');
     expect(await stateOf(console, path)).toMatchObject({ signatures: [expect.anything()], state: 'pending' });
-    expect(await values(console)).toBe(1);
+    expect(await sizeOf(console)).toBe(1);
     expect(await console.send('/console/approvals/reject', reject, as('ben'))).toMatchObject({ status: 303 });
     expect((await sign(console, path, 'ben')).text).toContain('is rejected, by console:ben: no');
   });
@@ -171,7 +171,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     expect(await stateOf(console, path)).toMatchObject({ signatures: [expect.anything()], state: 'pending' });
     for (const wrong of ['', 'x', '{}', 'null'])
       expect((await send(console, path, wrong, as('ben'))).status).toBe(422);
-    expect(await values(console)).toBe(1);
+    expect(await sizeOf(console)).toBe(1);
   });
 
   it('not if what it changes has changed meanwhile, which the page says', async () => {
@@ -194,7 +194,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     expect(page.text).toContain('/console/approvals/reject"');
     const late = await send(console, path, ben, as('ben'));
     expect([late.status, late.text.includes('changed meanwhile')]).toEqual([422, true]);
-    expect(await values(console)).toBe(0);
+    expect(await sizeOf(console)).toBe(0);
   });
 
   it('not if the record is forged, or over', async () => {
@@ -217,7 +217,7 @@ describeOnBothStores('what waits for a second person is signed by passkey', (hos
     await sign(console, path, 'ada');
     nowMs += 25 * 3_600_000;
     expect((await send(console, path, ben, as('ben'))).text).toContain('has expired');
-    expect(await values(console)).toBe(1);
+    expect(await sizeOf(console)).toBe(1);
   });
 
   it('shows which freezes it would lift, and lifts no other', async () => {

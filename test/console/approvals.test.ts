@@ -281,7 +281,7 @@ describeOnBothStores('the inbox', (host) => {
     const { value = '' } = (await console.store.approvalRequest('vault', 'transfer:w-1')) ?? {};
     const waiting = async (): Promise<string | undefined> =>
       />([^>]*)<span class="unseen"> waiting/.exec((await console.get('/console/now')).text)?.[1];
-    const add = async (at: number): Promise<void> => {
+    const add = (at: number): Promise<unknown> => {
       const change = {
         scope: 'vault',
         id: `transfer:w-${at}`,
@@ -290,7 +290,7 @@ describeOnBothStores('the inbox', (host) => {
         isOpen: true,
         keepMs: 1e9,
       };
-      await console.store.changeApprovalRequest(change);
+      return console.store.changeApprovalRequest(change);
     };
     for (let at = 2; at <= 50; at++) await add(at);
     expect(await waiting()).toBe('50');

@@ -9,12 +9,13 @@ import { SECRET, otherSide } from '../plugins/other-side.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { answers, notifying, takes } from './rig.ts';
 
-/** Where the program of docs/notifications.md listens. */
-async function runningReceiver(env: Readonly<Record<string, string>>): Promise<string> {
-  const [, code = ''] = /```js\n([\s\S]*?)```/.exec(readFileSync('docs/notifications.md', 'utf8')) ?? [];
-  const file = join(temporaryFolder(), 'receiver.mjs');
-  writeFileSync(file, code);
-  const child = spawn(process.execPath, [file], { env: { SECRET, PORT: '0', ...env }, stdio: 'pipe' });
+/** Where the program of docs/notifications.md listens, which passes on to a chat or by mail. */
+async function runningReceiver(to: 'chat' | 'mail', env: Readonly<Record<string, string>>): Promise<string> {
+  const folder = temporaryFolder();
+  const written = readFileSync('docs/notifications.md', 'utf8').matchAll(/```js\n(\/\/ (\S+):[\s\S]*?)```/g);
+  for (const [, code = '', name = ''] of written) writeFileSync(join(folder, name), code);
+  const argv = [join(folder, 'receiver.mjs'), `./${to}.mjs`];
+  const child = spawn(process.execPath, argv, { env: { SECRET, PORT: '0', ...env }, stdio: 'pipe' });
   onTestFinished(async () => {
     child.kill();
     if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
@@ -33,7 +34,7 @@ const NOW = { clock: systemClock, deployment: 'staging', consoleOrigin: 'https:/
 describe('the receiver in the documentation', () => {
   it('passes the text on to a chat, each once, and again if the chat failed', async () => {
     const chat = await otherSide(answers(500));
-    const url = await runningReceiver({ CHAT_URL: `${chat.url}/hooks/T0` });
+    const url = await runningReceiver('chat', { CHAT_URL: `${chat.url}/hooks/T0` });
     const { notify, state } = notifying(url, {}, NOW);
     notify('a', { text: 'All <b>approvals</b> are frozen', page: '' });
     await eventually('it has failed', () => ((state()?.failed ?? 0) > 0 ? true : undefined));
@@ -56,7 +57,7 @@ describe('the receiver in the documentation', () => {
     const [sendmail, kept] = [join(folder, 'sendmail'), join(folder, 'mail')];
     writeFileSync(sendmail, `#!/bin/sh\n{ echo "$@"; cat; } > ${kept}\n`);
     chmodSync(sendmail, 0o700);
-    const url = await runningReceiver({ MAIL_TO: 'oncall@example.com', SENDMAIL: sendmail });
+    const url = await runningReceiver('mail', { MAIL_TO: 'oncall@example.com', SENDMAIL: sendmail });
     const { notify, state } = notifying(url, {}, NOW);
     notify('a', { text: 'It is\nBcc: all@example.com', page: 'journal', atMs: 0 });
     await eventually('it is sent', () => (state()?.sent === 1 ? true : undefined));
@@ -75,11 +76,28 @@ describe('the receiver in the documentation', () => {
     ]);
   });
 
+  it('tries again what sendmail did not take', async () => {
+    const folder = temporaryFolder();
+    const [sendmail, kept] = [join(folder, 'sendmail'), join(folder, 'mail')];
+    writeFileSync(sendmail, `#!/bin/sh\ncat > /dev/null\n[ -e ${kept} ] || { : > ${kept}; exit 75; }\n`);
+    chmodSync(sendmail, 0o700);
+    const url = await runningReceiver('mail', { MAIL_TO: 'oncall@example.com', SENDMAIL: sendmail });
+    const { notify, state, told } = notifying(url, {}, NOW);
+    notify('a');
+    await eventually('it is sent', () => (state()?.sent === 1 ? true : undefined));
+    expect(state()).toMatchObject({ failed: 1, dropped: 0 });
+    expect(told()[0]).toContain('it answered with HTTP status 503');
+  });
+
   it('refuses another secret, and what is old', async () => {
     const chat = await otherSide(takes);
-    const other = notifying(await runningReceiver({ SECRET: 'another', CHAT_URL: chat.url }), {}, NOW);
+    const other = notifying(
+      await runningReceiver('chat', { SECRET: 'another', CHAT_URL: chat.url }),
+      {},
+      NOW,
+    );
     const late = notifying(
-      await runningReceiver({ CHAT_URL: chat.url }),
+      await runningReceiver('chat', { CHAT_URL: chat.url }),
       {},
       {
         ...NOW,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { onTestFinished } from 'vitest';
 import {
   type Notification,
@@ -6,8 +5,9 @@ import {
   type NotificationsParts,
   createNotifications,
 } from '../../src/notifications/notifications.ts';
-import type { DeliveryLimits, ReceiverState } from '../../src/notifications/receiver.ts';
+import type { DeliveryLimits } from '../../src/notifications/receiver.ts';
 import { createLog } from '../../src/observe/log.ts';
+import type { NotificationCounts } from '../../src/observe/metrics.ts';
 import type { NotificationSettings } from '../../src/settings/notifications.ts';
 import { createLines } from '../observe/reports.ts';
 import { type AnswerWith, SECRET } from '../plugins/other-side.ts';
@@ -21,7 +21,7 @@ export interface TestNotifications {
   readonly notifications: Notifications;
   /** Of the event `freeze`, known to this replica only unless `over` says otherwise. */
   readonly notify: (id: string, over?: Partial<Notification>) => void;
-  readonly state: () => ReceiverState | undefined;
+  readonly state: () => NotificationCounts | undefined;
   /** `event: because` and the count, as an operator is told. */
   readonly told: () => readonly string[];
   /** From now on the secret is this one; none can't be read. */
@@ -51,7 +51,6 @@ export function notifying(
       if (secret === undefined) throw new Error('no secret is there');
       return secret;
     },
-    readPem: (file) => readFileSync(file, 'utf8'),
     clock: () => NOW_MS,
     log: createLog({ level: 'info', stream: lines.stream }),
     limits: { ...LIMITS, ...limits },

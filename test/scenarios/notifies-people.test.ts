@@ -45,6 +45,22 @@ const come = (list: () => readonly Asked[], count: number): Promise<readonly Ask
 
 const metricsOf = async ({ ops }: TestService): Promise<string> => (await fetch(`${ops}/metrics`)).text();
 
+/** Settings and policies with which people approve transfers, and are notified of what waits. */
+async function withApproval() {
+  const receiver = await otherSide(takes);
+  const secretFile = join(temporaryFolder(), 'secret');
+  writeFileSync(secretFile, SECRET, { mode: 0o600 });
+  const events = ['request', 'expiring', 'decided'];
+  const notifications = [{ url: receiver.url, secret: { file: secretFile }, events }];
+  const policies = {
+    'people.yaml': 'people: { ada: { roles: [approve] } }\ngroups: { treasury: [ada] }\n',
+    'transfers.yaml':
+      'policy: transfers\ncallback: transfer\nrules:\n  - approval: { by: treasury, quorum: 1, within: 24h }\n',
+  };
+  const options = { policies, settings: { deployment: 'acme-test', notifications } };
+  return { receiver, options };
+}
+
 /** Changes the amount of a payment that was approved. */
 async function changeTerms(service: TestService, appOrderId: string): Promise<void> {
   expect(await service.pay({ appOrderId, orderAmount: '1' })).toBe('SUCCESS');
@@ -158,17 +174,7 @@ describeOnBothStores('people are notified', (host) => {
   });
 
   it('of what waits for their approval, and of what was decided, once for all replicas', async () => {
-    const receiver = await otherSide(takes);
-    const secretFile = join(temporaryFolder(), 'secret');
-    writeFileSync(secretFile, SECRET, { mode: 0o600 });
-    const events = ['request', 'expiring', 'decided'];
-    const notifications = [{ url: receiver.url, secret: { file: secretFile }, events }];
-    const policies = {
-      'people.yaml': 'people: { ada: { roles: [approve] } }\ngroups: { treasury: [ada] }\n',
-      'transfers.yaml':
-        'policy: transfers\ncallback: transfer\nrules:\n  - approval: { by: treasury, quorum: 1, within: 24h }\n',
-    };
-    const options = { policies, settings: { deployment: 'acme-test', notifications } };
+    const { receiver, options } = await withApproval();
     const first = await host.start(options);
     await host.start(options, first);
     expect(await first.cosign('/cosigner/withdraw', transfer())).toBe('FAILURE');
@@ -190,5 +196,29 @@ describeOnBothStores('people are notified', (host) => {
     });
     expect(of('request')).toHaveLength(1);
     expect(of('expiring')).toHaveLength(0);
+  });
+
+  it('of what waits, also beside a record that nobody can read', async () => {
+    const { receiver, options } = await withApproval();
+    const service = await host.start(options);
+    const of = (event: string): readonly Asked[] =>
+      receiver.asked.filter(({ json }) => json['event'] === event);
+    expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('FAILURE');
+    await come(() => of('request'), 1);
+    const change = { scope: 'vault', id: 'transfer:w-1', expected: 1, isOpen: true, keepMs: 1e9 };
+    await service.store.changeApprovalRequest({ ...change, value: '{}' });
+    expect(await service.cosign('/cosigner/withdraw', transfer({ request_id: 'w-2' }))).toBe('FAILURE');
+    const [, second] = await come(() => of('request'), 2);
+    expect(second?.json['text']).toContain('transfer:w-2 of vault waits for approval');
+    const { because } = await logs(service, 'requests-not-read');
+    expect(because).toBe("the request transfer:w-1 in the store can't be read; make it again");
+    await createRequests(service.store, Date.now, 'vault').change('transfer:w-2', () => ({
+      state: 'rejected',
+      endedBy: 'ada',
+      reason: 'unknown',
+    }));
+    const [decided] = await come(() => of('decided'), 1);
+    expect(decided?.json['text']).toContain('transfer:w-2 of vault is rejected by ada');
+    expect(await metricsOf(service)).toContain('countersign_approval_requests{source="vault"} 1');
   });
 });

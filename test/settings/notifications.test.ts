@@ -34,6 +34,8 @@ ${receiver()}, ${receiver()}
 ! FILE:2:100: notifications[1].url is also the url of notifications[0]; list all events of a receiver in one entry
 ${receiver(', timeoutMs: 5')}
 ! FILE:2:96: notifications[0].timeoutMs is not a setting; delete it, or see docs/settings.md
+${receiver(', ca: a.pem')}
+! FILE:2:96: notifications[0].ca is not a setting; delete it, or see docs/settings.md
 { url: 'https://relay.example/a' }
 ! FILE:2:17: notifications[0].secret is missing; write { file: PATH } or { env: NAME }; settings must not contain the secret itself
 ! FILE:2:17: notifications[0].events is missing; write a list of 1 to 5 events

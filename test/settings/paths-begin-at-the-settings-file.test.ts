@@ -26,7 +26,7 @@ tracing: { endpoint: http://127.0.0.1:4318, headers: [{ name: x, secret: { file:
 platform: { url: https://openapi.example }
 reconcile: { directory: u }
 services: [{ name: s, url: https://risk.example/ask, secret: { file: j.secret }, ca: k.pem }]
-notifications: [{ url: https://chat.example/, secret: { file: y.secret }, ca: z.pem, events: [freeze] }]
+notifications: [{ url: https://chat.example/, secret: { file: y.secret }, events: [freeze] }]
 modules: [{ name: m, file: l.mjs, sha256: '${'0'.repeat(64)}' }]
 deployment: acme-test
 signers: { file: u.yaml, state: v.json }

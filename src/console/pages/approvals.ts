@@ -22,7 +22,7 @@ import {
   signersOfPush,
 } from '../../release/put-in-force.ts';
 import { filesInText } from '../../release/sources.ts';
-import { signersSoFar } from '../../release/trust.ts';
+import { type SignerRules, signersSoFar } from '../../release/trust.ts';
 import { passkeyChallenge } from '../../signature/passkey-statement.ts';
 import { formatSpan } from '../../store/clock-state.ts';
 import type { Store } from '../../store/store.ts';
@@ -64,6 +64,7 @@ export interface ApprovalsParts extends PutInForceParts, Pick<PricesParts, 'onPr
 interface Found {
   readonly source: string;
   readonly request: ApprovalRequest;
+  readonly state: ReturnType<typeof stateOf>;
 }
 
 const ROWS = 50;
@@ -73,7 +74,6 @@ const PUSHES_MAX = 100;
 const COUNTED_MAX = 50;
 /** How long a person may take to answer the browser's question. */
 const SIGNING_MS = 300_000;
-const NO_DEPLOYMENT = 'The settings have no `deployment`, so nobody can sign. Set it';
 
 /** What waits for people: transfers to approve, policies to sign. */
 export function approvalsPages(parts: ApprovalsParts): Pages {
@@ -110,16 +110,7 @@ function formsOf(parts: ApprovalsParts): readonly Form[] {
     formOf(approveCallback, {
       ...forms,
       path: '/approvals/approve',
-      parts: {
-        store: parts.store,
-        clock: parts.clock,
-        get people() {
-          return peopleIn(parts);
-        },
-        get scope() {
-          return scopeOf(parts);
-        },
-      },
+      parts: () => ({ ...parts, people: peopleIn(parts), scope: scopeOf(parts) }),
       async read({ form }) {
         await find(parts, namedIn(form));
         return { ...namedIn(form), signature: signatureIn(form), message: written(form, 'message') };
@@ -128,35 +119,24 @@ function formsOf(parts: ApprovalsParts): readonly Form[] {
     formOf(signPolicies, {
       ...forms,
       path: '/approvals/sign',
-      parts: {
-        store: parts.store,
-        clock: parts.clock,
-        get signers() {
-          if (parts.signers !== undefined) return parts.signers;
-          throw usageError('The settings have no signers, so nothing waits for signatures');
-        },
-      },
+      parts: () => ({ ...parts, signers: signersIn(parts) }),
       read: signedIn,
     }),
     formOf(approveAct, {
       ...forms,
       path: '/approvals/agree',
-      parts: {
+      parts: () => ({
         ...parts,
         people: parts.operators,
-        get release() {
-          return parts.policies.current();
-        },
-        get scope() {
-          return scopeOf(parts);
-        },
-      },
+        release: parts.policies.current(),
+        scope: scopeOf(parts),
+      }),
       read: signedIn,
     }),
     formOf(rejectRequest, {
       ...forms,
       path: '/approvals/reject',
-      parts,
+      parts: () => parts,
       alsoFor: (person) => isApprover(parts, person),
       async read({ form, person }) {
         const found = await find(parts, namedIn(form));
@@ -197,7 +177,12 @@ const mayReject = (parts: ApprovalsParts, { request: { kind } }: Found, person: 
 
 function scopeOf({ scope }: ApprovalsParts): SigningScope {
   if (scope !== undefined) return scope;
-  throw usageError(NO_DEPLOYMENT);
+  throw usageError('The settings have no `deployment`, so nobody can sign. Set it');
+}
+
+function signersIn({ signers }: ApprovalsParts): SignerRules {
+  if (signers !== undefined) return signers;
+  throw usageError('The settings have no signers, so nobody can sign policies. Set them');
 }
 
 /** What the browser has of the passkey. */
@@ -213,7 +198,7 @@ function signatureIn(form: URLSearchParams): Signature {
 async function find({ store, clock, sources }: ApprovalsParts, { source, request }: Named): Promise<Found> {
   const isScope = source === '' || sources.some(({ name }) => name === source);
   const found = isScope ? await createRequests(store, clock, source).read(request) : undefined;
-  if (found !== undefined) return { source, request: found.request };
+  if (found !== undefined) return { source, ...found, state: stateOf(found.request, clock()) };
   throw new CountersignError('NOT_FOUND', 'There is no such request. The inbox lists what waits');
 }
 
@@ -224,7 +209,7 @@ async function pendingOf({ store, clock, sources }: ApprovalsParts, newest?: num
   const scopes = ['', ...sources.map(({ name }) => name)].map(async (source) => {
     try {
       const pending = await createRequests(store, clock, source).pending(newest);
-      found.push(...pending.requests.map((request) => ({ source, request })));
+      found.push(...pending.requests.map((request) => ({ source, request, state: 'pending' as const })));
       faults.push(...pending.faults);
     } catch (thrown) {
       // A forged record must not hide what waits at other sources.
@@ -333,13 +318,15 @@ interface Progress {
 }
 
 /** How far a request is, with its signatures verified. Throws what forbids to sign it. */
-async function progressOf(parts: ApprovalsParts, { request }: Found): Promise<Progress> {
-  const { store, clock, signers: rules } = parts;
+async function progressOf(parts: ApprovalsParts, { request, state }: Found): Promise<Progress> {
+  const { store, clock } = parts;
   if (request.kind === 'revision') {
-    if (rules === undefined) throw usageError('The settings have no signers, so nobody can sign policies');
+    const rules = signersIn(parts);
     const { document, expected } = requestedRevision(request);
-    const isOpen = stateOf(request, clock()) === 'pending' && !(await isLate(parts, request));
-    const { signers, needed } = isOpen
+    const isPending = state === 'pending';
+    if (isPending && (await store.control()).revision !== expected)
+      throw usageError('Another revision was put in force meanwhile. Push it again');
+    const { signers, needed } = isPending
       ? await signersOfPush({ store, clock, signers: rules }, request, { document, expected })
       : await signersSoFar({ store, rules, forPeople: true }, request, document);
     return { names: namesOf(signers), count: `${signers.length} of ${needed}` };
@@ -358,10 +345,6 @@ async function progressOf(parts: ApprovalsParts, { request }: Found): Promise<Pr
   return { names: namesOf(signers), count: counts.join(', ') };
 }
 
-/** Whether another revision was put in force since the request was made. */
-const isLate = async ({ store }: ApprovalsParts, request: ApprovalRequest): Promise<boolean> =>
-  (await store.control()).revision !== requestedRevision(request).expected;
-
 const namesOf = (signers: readonly Signer[]): string =>
   signers.map(({ person }) => person).join(', ') || 'nobody';
 
@@ -374,21 +357,20 @@ async function showNamed(
   problem?: string,
 ): Promise<View> {
   const found = await find(parts, named);
-  const { source, request } = found;
-  const { id, kind, statement } = request;
+  const { source, state } = found;
+  const { id, kind, statement } = found.request;
   const maySign = kind === 'callback' || mayUse(person, 'operate');
-  const isPending = stateOf(request, parts.clock()) === 'pending';
-  const shown = await partOf(parts, found, person).catch((thrown: unknown): Part => {
-    return { content: '', because: whyNot(thrown) };
-  });
+  const isPending = state === 'pending';
+  const shown = await partOf(parts, found, person).catch(whyNot);
+  const part = typeof shown === 'string' ? undefined : shown;
   const subject = source === '' ? [] : await aboutSubject(parts, found);
   return {
     title: `Request ${id}`,
     up: { to: link`/approvals`, label: 'Inbox' },
     content: html`${problem !== undefined && fault(problem)}
-    ${shown.because !== '' && fault(`${shown.because}.`)} ${await summary(parts, found, shown)}
-    ${shown.content} ${card('What people sign', html`<pre tabindex="0">${lines(statement)}</pre>`)}
-    ${isPending && shown.because === '' && maySign && signCard(parts, found, shown, person)}
+    ${typeof shown === 'string' && fault(`${shown}.`)} ${await summary(parts, found, part)} ${part?.content}
+    ${card('What people sign', html`<pre tabindex="0">${lines(statement)}</pre>`)}
+    ${isPending && part !== undefined && maySign && signCard(parts, found, part, person)}
     ${isPending && mayReject(parts, found, person) && rejectCard(found)} ${aboutTable(subject)}`,
   };
 }
@@ -399,11 +381,10 @@ const aboutSubject = async ({ store }: ApprovalsParts, { source, request: { id: 
 /** Who made it, why, until when, and what became of it. */
 async function summary(
   { store, clock }: ApprovalsParts,
-  { source, request }: Found,
-  { needs = '', signed = '' }: Part,
+  { source, request, state }: Found,
+  part: Part | undefined,
 ) {
   const { by, message, createdAtMs, expiresAtMs, endedBy, reason } = request;
-  const state = stateOf(request, clock());
   const pushes = (await store.history(PUSHES_MAX)).filter(({ atMs }) => atMs > createdAtMs);
   const left = formatSpan(expiresAtMs - clock());
   return card(
@@ -411,8 +392,8 @@ async function summary(
     html`<p class="because">${proseOf(message)}</p>`,
     facts([
       ['Asked', html`${instant(createdAtMs)} by ${by}`],
-      ['Needs', needs],
-      ['Signed by', signed],
+      ['Needs', part?.needs ?? ''],
+      ['Signed by', part?.signed ?? ''],
       [
         state === 'pending' ? 'Left' : 'Could be signed',
         html`${state === 'pending' && `${left}, `}until ${instant(expiresAtMs)}`,
@@ -432,7 +413,7 @@ async function summary(
   );
 }
 
-const PILLS: Readonly<Record<ReturnType<typeof stateOf>, string>> = {
+const PILLS: Readonly<Record<Found['state'], string>> = {
   pending: 'warn',
   done: 'yes',
   rejected: 'no',
@@ -446,11 +427,9 @@ interface Part {
   readonly needs?: Html | string;
   /** Who has signed so far. */
   readonly signed?: string;
-  /** Why nobody should sign it; the empty text if people may. */
-  readonly because: string;
   /** Whose passkeys are asked for. */
-  readonly people?: People;
-  readonly act?: { readonly path: string; readonly verb: string; readonly command: string };
+  readonly people: People;
+  readonly act: { readonly path: string; readonly verb: string; readonly command: string };
 }
 
 /** Throws what forbids to sign it. */
@@ -460,8 +439,8 @@ async function partOf(parts: ApprovalsParts, found: Found, person: Person): Prom
   const part = await (kind === 'callback'
     ? callbackPart(parts, found)
     : kind === 'revision'
-      ? revisionPart(parts, found.request, person)
-      : actPart(parts, found.request));
+      ? revisionPart(parts, found, person)
+      : actPart(parts, found));
   return { ...part, signed: `${names} (${count})` };
 }
 
@@ -470,7 +449,6 @@ async function callbackPart(parts: ApprovalsParts, found: Found): Promise<Part> 
   const { kind, rows, callback } = shownIn(parts, found);
   const release = parts.policies.current();
   return {
-    because: '',
     needs: html`${callbackContent(request).needs.map(
       ({ policy, rule, group, quorum }) => html`<div>${quorum} of ${group} (${policy}/${rule})</div>`,
     )}`,
@@ -488,14 +466,13 @@ async function callbackPart(parts: ApprovalsParts, found: Found): Promise<Part> 
   };
 }
 
-async function actPart(parts: ApprovalsParts, request: ApprovalRequest): Promise<Part> {
+async function actPart(parts: ApprovalsParts, { request, state }: Found): Promise<Part> {
   const content = actOfRequest(request, scopeOf(parts).deployment);
   // What is over has ended already what it would end.
-  const isPending = stateOf(request, parts.clock()) === 'pending';
-  const ends = isPending ? await lookAtAct({ ...parts, release: parts.policies.current() }, content) : [];
+  const ends =
+    state === 'pending' ? await lookAtAct({ ...parts, release: parts.policies.current() }, content) : [];
   const texts = [...ends.map((line) => `Would end ${line}`), ...valuesNotInClear(content)];
   return {
-    because: '',
     needs: `${SIGNERS_NEEDED} people with the role operate`,
     people: await parts.operators(),
     act: {
@@ -510,14 +487,13 @@ async function actPart(parts: ApprovalsParts, request: ApprovalRequest): Promise
   };
 }
 
-async function revisionPart(parts: ApprovalsParts, request: ApprovalRequest, person: Person): Promise<Part> {
-  const { store, clock, checks, signers: rules } = parts;
+async function revisionPart(parts: ApprovalsParts, { request, state }: Found, person: Person): Promise<Part> {
+  const { store, checks } = parts;
+  const rules = signersIn(parts);
   const { document, files = '', expected } = requestedRevision(request);
   const compiled = compileRelease(document);
-  if (rules === undefined || !compiled.ok)
-    throw usageError('The policies have faults, so no service could follow them');
+  if (!compiled.ok) throw usageError('The policies have faults, so no service could follow them');
   const { revision } = compiled.release;
-  const isPending = stateOf(request, clock()) === 'pending';
   const compared = await comparedWith(store, rules, expected);
   const before = expected === '' ? undefined : await store.document(compared.revision);
   if (before === undefined && expected !== '') throw usageError('The store has not the revision before');
@@ -526,11 +502,7 @@ async function revisionPart(parts: ApprovalsParts, request: ApprovalRequest, per
   return {
     content: html`${compared.warning !== '' && fault(compared.warning)}
     ${card(`${shortRevision(expected)} → ${shortRevision(revision)}`, diffShown(diff))}
-    ${isPending && (await requestedCards(checks, { revision, files: filesInText(files), person }))}`,
-    because:
-      isPending && (await isLate(parts, request))
-        ? 'Another revision was put in force meanwhile. Push it again'
-        : '',
+    ${state === 'pending' && (await requestedCards(checks, { revision, files: filesInText(files), person }))}`,
     people: await parts.operators(),
     act: { path: link`/approvals/sign`, verb: 'Sign', command: `policy sign ${request.id} --key FILE` },
   };
@@ -541,10 +513,9 @@ function signCard(
   { source, request }: Found,
   { people, act }: Part,
   person: Person,
-): Html | false {
-  if (act === undefined) return false;
+): Html {
   const { verb, path, command } = act;
-  const passkeys = passkeysOf(people ?? NO_PEOPLE, person);
+  const passkeys = passkeysOf(people, person);
   const site = scope?.site;
   const options = site && {
     challenge: passkeyChallenge(Buffer.from(request.statement)),

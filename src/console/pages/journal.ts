@@ -57,7 +57,7 @@ export function journalPages(parts: JournalParts): Pages {
     forms: [
       formOf(closeException, {
         path: '/journal/close',
-        parts,
+        parts: () => parts,
         read: ({ form }) => ({
           directory: directoryIn(parts),
           message: reasonIn(form, 'message', 'the exception is closed'),

@@ -51,7 +51,7 @@ export function limitsPages(parts: LimitsPageParts): Pages {
     forms: [
       formOf(liftLockout, {
         path: '/limits/lift',
-        parts,
+        parts: () => parts,
         read: ({ form }) => ({
           source: form.get('source') ?? '',
           id: form.get('id') ?? '',

@@ -51,12 +51,7 @@ export function listsPages(parts: ListsParts): Pages {
       { path: '/lists', role: 'operate', submit: (request) => openList(parts, request) },
       formOf(changeList, {
         path: '/lists/:source/:list',
-        parts: {
-          store: parts.store,
-          get release() {
-            return parts.policies.current();
-          },
-        },
+        parts: () => ({ store: parts.store, release: parts.policies.current() }),
         async read(request) {
           const named = namedIn(parts, request);
           const { add, remove } = await previewOf(parts, named, typedIn(request));

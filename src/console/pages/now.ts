@@ -39,7 +39,7 @@ const REFUSALS_SHOWN = 10;
 /** What happens now, and the freezes: the first page, unless another one comes first for a person. */
 export function nowPages(parts: NowParts): Pages {
   const forms = {
-    parts,
+    parts: () => parts,
     to: () => link`/now`,
     again: (request: FormRequest, because: string) => show(parts, request, { because, form: request.form }),
   };

@@ -39,7 +39,7 @@ export function ordersPages(parts: OrdersParts): Pages {
     forms: [
       formOf(expectOrder, {
         path: '/orders',
-        parts,
+        parts: () => parts,
         read: ({ form }) => {
           const { kind, ...named } = namedIn(parts, form);
           const members = ORDER_MEMBERS[kind].names.flatMap((name) => memberOf(form, name));
@@ -53,7 +53,7 @@ export function ordersPages(parts: OrdersParts): Pages {
       }),
       formOf(cancelOrder, {
         path: '/orders/cancel',
-        parts,
+        parts: () => parts,
         read: ({ form }) => namedIn(parts, form),
         to,
       }),

@@ -40,7 +40,7 @@ export function pricesPages(parts: PricesParts): Pages {
     forms: [
       formOf(setPrices, {
         path: '/prices',
-        parts,
+        parts: () => parts,
         read: ({ form }) => ({ prices: pricesIn(form.get('prices') ?? '') }),
         to: () => link`/prices`,
         preview: (request) => preview(parts, request),
@@ -49,7 +49,7 @@ export function pricesPages(parts: PricesParts): Pages {
       }),
       formOf(removePrices, {
         path: '/prices/remove',
-        parts,
+        parts: () => parts,
         read: ({ form }) => ({ assets: [form.get('asset') ?? ''] }),
         to: () => link`/prices`,
       }),
