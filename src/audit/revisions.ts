@@ -1,6 +1,7 @@
 import { CountersignError } from '../errors.ts';
 import { readPolicyDirectory } from '../release/files.ts';
 import { shortRevision } from '../release/push.ts';
+import { signedBySerial } from '../release/signed.ts';
 import { assertInside, filesOfRevision } from '../release/sources.ts';
 import type { Releases } from '../store/store.ts';
 import { sha256Hex } from '../values/canonical.ts';
@@ -25,16 +26,30 @@ export async function writeRevisions(
     history.findLastIndex(({ atMs }) => atMs < fromMs),
   );
   const pushes = history.slice(first).filter(({ atMs }) => atMs < untilMs);
+  const missing: string[] = [];
   for (const { atMs, serial, ...push } of pushes) {
-    const signed = serial > 0 && { serial };
+    const signed = serial > 0 && { serial, ...(await signaturesOf(store, serial, missing)) };
     bundle.add('revisions.jsonl', { ...push, ...signed, at: isoTime(atMs) });
   }
-  const missing: string[] = [];
   for (const revision of new Set([...pushes.map((push) => push.revision), ...named])) {
     const because = await writeRevision(store, bundle, revision);
     if (because !== undefined) missing.push(`revision ${shortRevision(revision)}: ${because}`);
   }
   return missing;
+}
+
+/** The statement that people signed, with their signatures. What is missing is added to `missing`. */
+async function signaturesOf(store: Pick<Releases, 'document'>, serial: number, missing: string[]) {
+  try {
+    const signed = await signedBySerial(store, serial);
+    if (signed === undefined)
+      missing.push(`the signatures of serial ${serial}: the store does not have them`);
+    return signed;
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError)) throw thrown;
+    missing.push(thrown.message);
+    return undefined;
+  }
 }
 
 async function writeRevision(

@@ -3,12 +3,13 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
+import { signature } from '../../src/approvals/signers.ts';
 import { createRequests } from '../../src/approvals/requests.ts';
 import { pushRelease } from '../../src/release/push.ts';
 import { readPolicyDirectory } from '../../src/release/files.ts';
 import { type Place, placeIn, prints, reports } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
-import { DEPLOYMENT, keyFileOf, peopleText, signedBy } from '../release/signing.ts';
+import { DEPLOYMENT, keyFileOf, keyOf, peopleText, signedBy } from '../release/signing.ts';
 import { POLICIES, type TestService, type TestServiceOptions } from '../service.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
@@ -247,6 +248,51 @@ describeOnBothStores('people sign what takes effect', (host) => {
       readFileSync(join(out, 'statement'), 'utf8').replace('serial 1', 'serial 2'),
     );
     for (const command of commands) expect(spawnSync('sh', ['-c', command]).status).not.toBe(0);
+  });
+
+  it('has what people signed in what an auditor gets', async () => {
+    const service = await start();
+    await pushSigned(service, ['ada', 'ben']);
+    const bundle = join(temporaryFolder(), 'audit');
+    const [from, to] = [-3_600_000, 0].map((byMs) => new Date(Date.now() + byMs).toISOString());
+    const ran = await service.place.run(
+      'audit',
+      'export',
+      '--from',
+      from ?? '',
+      '--to',
+      to ?? '',
+      '--out',
+      bundle,
+    );
+    expect(ran).toMatchObject({ code: 0 });
+    const row = z.object({
+      serial: z.literal(1),
+      statement: z.string(),
+      signatures: z.array(signature).length(2),
+    });
+    const last = readFileSync(join(bundle, 'revisions.jsonl'), 'utf8').trim().split('\n').at(-1) ?? '';
+    const { statement, signatures } = row.parse(JSON.parse(last));
+    for (const [at, name] of ['ada', 'ben'].entries()) {
+      const [file, allowed] = [join(bundle, `${name}.sig`), join(bundle, 'allowed')];
+      const given = signatures[at];
+      writeFileSync(file, given?.method === 'ssh' ? given.signature : '');
+      writeFileSync(allowed, `${name} ${keyOf(name).line}\n`);
+      const words = [
+        '-Y',
+        'verify',
+        '-f',
+        allowed,
+        '-I',
+        name,
+        '-n',
+        `countersign@${DEPLOYMENT}`,
+        '-s',
+        file,
+      ];
+      expect(spawnSync('ssh-keygen', words, { input: statement }).status).toBe(0);
+      expect(spawnSync('ssh-keygen', words, { input: `${statement} ` }).status).not.toBe(0);
+    }
   });
 
   it('remembers how far it was, also if the store goes back', async () => {
