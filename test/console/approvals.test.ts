@@ -53,6 +53,9 @@ const PAGE = '/console/approvals/vault/transfer%3Aw-1';
 const W1 = { source: 'vault', request: 'transfer:w-1' };
 const CONSOLE = { passkeys: SITE, withService: 'false' };
 
+/** Its pages start processes, which take long on a busy machine. */
+const BUSY = { timeoutMs: 90_000 };
+
 describeOnBothStores('the inbox', (host) => {
   const start = (options: TestServiceOptions = {}): Promise<TestConsole> =>
     startTestConsole(
@@ -449,4 +452,4 @@ describeOnBothStores('the inbox', (host) => {
     );
     expect((await console.get(path, ADA)).text).toContain('>done</span>');
   });
-});
+}, BUSY);
