@@ -163,7 +163,9 @@ export const approveAct: Act<ApproveActParts, typeof input, ActApproved> = {
       .run(parts, content, by)
       .catch(async (thrown: unknown) => {
         await requests.conclude(id, `failed: ${messageOf(thrown)}`);
-        throw thrown;
+        if (!(thrown instanceof CountersignError)) throw thrown;
+        const { code, message, data } = thrown;
+        throw new CountersignError(code, `${message}. Request ${id} is over: make it again`, data);
       });
     await requests.conclude(id, 'performed');
     return { request, signers, performed };

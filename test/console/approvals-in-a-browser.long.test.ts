@@ -29,20 +29,19 @@ describe('people approve with passkeys', () => {
       startTestService({
         settings: {
           deployment: 'acme-test',
+          fourEyes: ['unfreeze', 'lists'],
           ops: { port: String(port) },
           console: { passkeys: { host: 'localhost', origin } },
         },
       }),
       startBrowser(),
     ]);
-    [ada, ben] = [await enrolled('ada', 'operate'), await enrolled('ben', 'read')];
+    [ada, ben] = [await enrolled('ada', 'operate'), await enrolled('ben', 'operate')];
     // The lines that the command prints are what people.yaml needs.
     const lines = [];
     for (const name of ['ada', 'ben']) {
       const text = await command('console', 'people', '--yaml', name);
-      lines.push(
-        text.replace(/roles: .*/, name === 'ada' ? 'roles: [operate, approve]' : 'roles: [approve]'),
-      );
+      lines.push(text.replace(/roles: .*/, 'roles: [operate, approve]'));
     }
     const people = `people:\n${lines.join('')}groups:\n  treasury: [ada, ben]\n`;
     writeFileSync(join(service.folder, 'policies', 'people.yaml'), people);
@@ -97,8 +96,10 @@ describe('people approve with passkeys', () => {
 
   it('a transfer passes after two people have approved it, by mouse and by the keyboard alone', async () => {
     await awaiting('w-1');
-    await ada.page.goto(`${origin}/console/`);
-    await ada.page.getByRole('heading', { name: 'Inbox', level: 1 }).waitFor();
+    await eventually('the console follows the policies too', async () => {
+      await ada.page.goto(`${origin}/console/`);
+      return (await ada.page.getByRole('heading', { level: 1 }).innerText()) === 'Inbox' ? true : undefined;
+    });
     expect(await ada.page.getByRole('link', { name: /^Inbox 1 waiting$/ }).count()).toBe(1);
     await ada.page.getByRole('link', { name: /Withdrawal w-1/ }).click();
     await ada.page.getByRole('heading', { name: 'Request transfer:w-1' }).waitFor();
@@ -132,6 +133,48 @@ describe('people approve with passkeys', () => {
     const record = await service.store.approvalRequest('vault', 'transfer:w-2');
     expect(record?.value).toContain('"signatures":[]');
     await eve.close();
+  });
+
+  it('two people lift a freeze: one asks and signs, and another signs', async () => {
+    const { freeze } = await service.store.freeze({ by: 'cleo', reason: 'the key may have leaked' });
+    await ada.page.goto(`${origin}/console/now`);
+    await ada.page.getByText(`Lift ${freeze.id}`).first().click();
+    const lift = ada.page.locator('form', { hasText: 'Approvals continue' });
+    await lift.getByLabel('Reason, for the journal').fill('keys rotated');
+    await lift.getByLabel(/unfreeze/).fill('unfreeze');
+    await lift.getByRole('button', { name: /^Lift/ }).click();
+    await ada.page.getByRole('heading', { name: /^Request r\w{6}$/ }).waitFor();
+    const path = ada.page.url();
+    expect(await said(ada.page)).toContain('It waits: nothing has changed yet');
+    const text = await ada.page.locator('main').innerText();
+    expect(text).toContain(`Would end ${freeze.id} by cleo: the key may have leaked`);
+    expect(text).toContain('nobody (0 of 2)');
+    await ada.page.getByRole('button', { name: 'Sign with a passkey' }).click();
+    await ada.page.getByText('is signed by ada. Another person signs it').waitFor();
+    await ada.page.getByRole('button', { name: 'Sign with a passkey' }).click();
+    await ada.page.getByRole('alert').filter({ hasText: 'has signed already' }).waitFor();
+    expect((await service.store.control()).frozen).toHaveLength(1);
+
+    // On a phone, and what is signed is read before the button.
+    await ben.page.setViewportSize({ width: 390, height: 800 });
+    await ben.page.goto(path);
+    expect([await barriers(ben.page), await isTooWide(ben.page)]).toEqual([[], false]);
+    await ben.page.getByRole('button', { name: 'Sign with a passkey' }).click();
+    await ben.page.getByText('is signed by ada, ben. Lifted').waitFor();
+    expect((await service.store.control()).frozen).toEqual([]);
+    expect([await barriers(ben.page), await isTooWide(ben.page)]).toEqual([[], false]);
+    expect(await ben.page.getByRole('button', { name: 'Sign with a passkey' }).count()).toBe(0);
+    await ben.page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it('keeps why a person approved it', async () => {
+    await awaiting('w-5');
+    await ben.page.goto(requestPage('w-5'));
+    await ben.page.getByLabel('Why you approve it, for the journal (not signed)').fill('known customer');
+    await ben.page.getByRole('button', { name: 'Approve with a passkey' }).click();
+    await ben.page.getByText('So far: ben.').waitFor();
+    const entries = await service.store.entries({ source: 'vault', subject: 'transfer:w-5', limit: 100 });
+    expect(entries.filter(({ detail }) => detail.includes('"message":"known customer"'))).toHaveLength(1);
   });
 
   it('a request is rejected with a reason', async () => {

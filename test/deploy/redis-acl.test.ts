@@ -3,6 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { perform } from '../../src/act/act.ts';
+import { approveAct } from '../../src/act/four-eyes.ts';
+import { setPrices } from '../../src/act/prices.ts';
+import { createFourEyes } from '../../src/approvals/acts.ts';
+import { createRequests } from '../../src/approvals/requests.ts';
+import type { People } from '../../src/policy/people.ts';
 import { dateAt } from '../../src/reconcile/day.ts';
 import { createKeys } from '../../src/store/redis/keys.ts';
 import { type RedisStore, openRedisStore } from '../../src/store/redis/open.ts';
@@ -11,6 +17,7 @@ import { type Run, placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
 import { billed, jsonBill } from '../reconcile/world.ts';
 import { type RedisServerProcess, startRedisServer } from '../redis-server.ts';
+import { DEPLOYMENT, peopleOf, signedBy } from '../release/signing.ts';
 import {
   PAYMENT_PATH,
   type TestService,
@@ -291,6 +298,36 @@ describe('a service with a console', () => {
       expect([path, await ask(path, form)]).toEqual([path, path === 'try' ? 200 : 303]);
     }
     expect(await denied(admin)).toEqual([]);
+  });
+
+  it('says what to do if its user may not do what two people have signed', async () => {
+    const client = { host: '127.0.0.1', port: redis.port, username: SERVICE[0], password: SERVICE[1] };
+    const store = await openRedisStore({ client, commandTimeoutMs: 5000 });
+    onTestFinished(() => store.close());
+    const [clock, scope] = [Date.now, { deployment: DEPLOYMENT }];
+    const asking = createFourEyes({ acts: ['prices'], ...scope, store: () => Promise.resolve(store), clock });
+    const people = (): Promise<People> => Promise.resolve(peopleOf('ada', 'ben'));
+    const parts = { store, sources: [], clock, release: undefined, people, scope };
+    const by = { by: 'console:ada', fourEyes: asking };
+    const set = { prices: [{ asset: 'BTC', price: '1' }] };
+    await expect(perform(setPrices, parts, set, by)).rejects.toMatchObject({ code: 'AWAITS_SIGNATURES' });
+    const requests = createRequests(store, clock);
+    const [{ id, statement } = { id: '', statement: '' }] = (await requests.pending()).requests;
+    const sign = (name: string): Promise<unknown> =>
+      perform(approveAct, parts, { request: id, signature: signedBy(name, statement) }, by);
+    await sign('ada');
+    await expect(sign('ben')).rejects.toMatchObject({
+      code: 'STORE_UNREACHABLE',
+      message: expect.stringMatching(
+        /give it the rights that docs\/redis\.md lists under Users.* Request r\w+ is over: make it again$/,
+      ),
+    });
+    expect((await store.prices()).prices.size).toBe(0);
+    expect(await requests.find(id)).toMatchObject({
+      state: 'done',
+      reason: expect.stringMatching(/^failed: /),
+    });
+    await expect(sign('ben')).rejects.toMatchObject({ code: 'REQUEST_ENDED' });
   });
 
   it('pushes policies only with the rights for that', async () => {
