@@ -215,7 +215,7 @@ export async function askAboutOrder(
   const times = { createdAtMs, expiresAtMs: Math.min(expiresAtMs, createdAtMs + longestOf(needs)) };
   const order = { source, kind, id, members };
   await ask(parts, order, {
-    statement: orderStatement(deployment, order, times),
+    statement: orderStatement(deployment, order, { ...times, by }),
     by,
     message: 'announced order',
     ...times,

@@ -21,12 +21,12 @@ export interface OrderAsked {
 
 /**
  * What people sign about an order: its members in clear, and each member that it leaves open, so that the
- * callback may have any value of it.
+ * callback may have any value of it. Who announced it is in it, because that person doesn't count.
  */
 export function orderStatement(
   deployment: string,
   { source, kind, id, members }: OrderAsked,
-  { createdAtMs, expiresAtMs }: Pick<ApprovalRequest, 'createdAtMs' | 'expiresAtMs'>,
+  { by, createdAtMs, expiresAtMs }: Pick<ApprovalRequest, 'by' | 'createdAtMs' | 'expiresAtMs'>,
 ): string {
   const named = Object.entries(members).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return statementText(KIND, [
@@ -36,6 +36,7 @@ export function orderStatement(
     ['id', inClear(id)],
     ...named.map(([name, text]): Field => ['member', `${inClear(name)} ${inClear(text)}`]),
     ...openMembers(kind, members).map((name): Field => ['any', name]),
+    ['announced', inClear(by)],
     ['created', isoTime(createdAtMs)],
     ['expires', isoTime(expiresAtMs)],
   ]);

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Ran, placeIn, prints, reports } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
-import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
+import { createRequests } from '../../src/approvals/requests.ts';
+import { DEPLOYMENT, keyFileOf, peopleText, signedBy } from '../release/signing.ts';
 import { type TestService, transfer } from '../service.ts';
 import { describeOnBothStores } from './on-both-stores.ts';
 
@@ -177,6 +178,21 @@ describeOnBothStores('people approve announced orders', (host) => {
     at(3_600_000);
     expect(await ask({ request_id: 'w-3' })).toBe('FAILURE');
     expect(await codeOf(service)).toBe('AWAITING_APPROVAL');
+  });
+
+  it('binds who has announced it, so that nobody makes the announcer count', async () => {
+    const { service, expectOrder, approve, ask } = await start();
+    await expectOrder();
+    await approve('ben');
+    const requests = createRequests(service.store, Date.now, 'vault');
+    // As somebody would who can write to the store.
+    await requests.change('transfer:w-1', ({ statement, signatures }) => ({
+      by: 'mallory',
+      signatures: [...signatures, signedBy('ada', statement)],
+    }));
+    expect(await ask()).toBe('FAILURE');
+    expect(JSON.stringify(await last(service))).toContain('about other terms');
+    expect(await approve('cleo')).toMatchObject({ code: 1 });
   });
 
   it('not if the store has another order by then, whatever people signed', async () => {
