@@ -238,17 +238,17 @@ describe('a service with these rights', () => {
 
   it('sets prices over its API only with the rights for that', async () => {
     const service = await serviceOn();
-    const setPrices = (): Promise<Response> =>
+    const putPrices = (): Promise<Response> =>
       fetch(`${service.ops}/api/prices`, {
         method: 'PUT',
         headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
         body: JSON.stringify({ prices: { BTC: { price: '100000' } } }),
       });
     onTestFinished(() => grant(admin, documented.service));
-    expect((await setPrices()).status).toBe(503);
+    expect((await putPrices()).status).toBe(503);
     await admin.ask('ACL', 'LOG', 'RESET');
     await grant(admin, documented.prices);
-    expect((await setPrices()).status).toBe(200);
+    expect((await putPrices()).status).toBe(200);
     expect(await denied(admin)).toEqual([]);
   });
 });
