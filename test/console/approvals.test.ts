@@ -1,11 +1,14 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import { readPolicyDirectory } from '../../src/release/files.ts';
+import { pushRelease } from '../../src/release/push.ts';
 import { passkeyChallenge } from '../../src/signature/passkey-statement.ts';
 import { systemClock } from '../../src/values/clock.ts';
 import { placeIn } from '../cli/terminal.ts';
 import { eventually } from '../eventually.ts';
+import { startRedisServer } from '../redis-server.ts';
 import { DEPLOYMENT, keyFileOf, peopleText } from '../release/signing.ts';
 import { describeOnBothStores } from '../scenarios/on-both-stores.ts';
 import { POLICIES, TO, type TestServiceOptions, transfer, web3 } from '../service.ts';
@@ -104,6 +107,7 @@ describeOnBothStores('the inbox', (host) => {
     expect(page.text).toContain('countersign approvals approve transfer:w-1 --source vault --key FILE');
     expect(statementIn(page)).toContain('\nterm amount 5\n');
     expect(page.text).toContain(passkeyChallenge(Buffer.from(statementIn(page))));
+    expect(page.text).toContain('&quot;userVerification&quot;:&quot;required&quot;');
     // She is asked for her own passkey alone.
     expect(page.text).toContain(passkeyIdOf('ada'));
     expect(page.text).not.toContain(passkeyIdOf('ben'));
@@ -324,10 +328,7 @@ describeOnBothStores('the inbox', (host) => {
     expect(text).toContain('countersign approvals approve');
   });
 
-  it('shows the tests that policies were pushed with, and runs their backtest', async () => {
-    const file = join(temporaryFolder(), 'signers.yaml');
-    writeFileSync(file, `${peopleText(['ada'])}  ben:\n    roles: [operate]\n${passkeyOf('ben')}`);
-    const test = `tests:
+  const TEST = `tests:
   - test: a small one
     now: 2026-03-02T10:00:00Z
     callbacks:
@@ -335,29 +336,44 @@ describeOnBothStores('the inbox', (host) => {
         payment: { appOrderId: '1', userId: '12345', payCoinSymbol: USDT1742, orderAmount: '1' }
         expect: SUCCESS
 `;
+  /** Policies with a test that ada has pushed, and that wait for ben; with the record and its files. */
+  async function pushed() {
+    const file = join(temporaryFolder(), 'signers.yaml');
+    writeFileSync(file, `${peopleText(['ada'])}  ben:\n    roles: [operate]\n${passkeyOf('ben')}`);
+    const signers = { file, threshold: '2' };
     const console = await start({
-      policies: { ...POLICIES, 'tests/payments.test.yaml': test },
-      settings: {
-        deployment: DEPLOYMENT,
-        signers: { file, threshold: '2' },
-        console: CONSOLE,
-      },
+      policies: { ...POLICIES, 'tests/payments.test.yaml': TEST },
+      settings: { deployment: DEPLOYMENT, signers, console: CONSOLE },
     });
     const run = placeIn(console.folder).runWith({ clock: systemClock });
     const push = await run('policy', 'push', '--message', 'first', '--json', '--key', keyFileOf('ada'));
     const { request } = z.object({ request: z.string() }).parse(push.json());
-    const path = `/console/approvals/${request}`;
-    const { text } = await console.get(path);
-    for (const each of ['✓ 1 test passed', 'Start the backtest', 'a small one']) expect(text).toContain(each);
-    expect((await console.get(path, READER)).text).not.toContain('Start the backtest');
-
     const record = await console.store.approvalRequest('', request);
     const value = z.record(z.string(), z.unknown()).parse(JSON.parse(record?.value ?? ''));
     const content = z.looseObject({ files: z.string() }).parse(JSON.parse(String(value['content'])));
     const files = z.array(z.object({ name: z.string(), text: z.string() })).parse(JSON.parse(content.files));
+    return { console, request, path: `/console/approvals/${request}`, record, value, content, files };
+  }
+
+  it('shows the tests that policies were pushed with, and runs their backtest', async () => {
+    const { console, path, files } = await pushed();
+    const { text } = await console.get(path);
+    for (const each of ['✓ 1 test passed', 'Start the backtest', 'a small one']) expect(text).toContain(each);
+    expect((await console.get(path, READER)).text).not.toContain('Start the backtest');
     const form = new URLSearchParams(files.flatMap((each) => Object.entries(each)));
     expect((await console.send('/console/policies/backtest', form)).to).toBe('/console/policies/backtest');
 
+    // Somebody puts other policies in force, so that nobody can sign these any more.
+    const release = await readPolicyDirectory(join(console.folder, 'policies'));
+    await pushRelease(console.store, { release, expected: '', by: 'mallory', message: 'unsigned' });
+    const late = await console.get(path);
+    expect(late.text).toContain('Another revision was put in force meanwhile. Push it again.');
+    expect(late.text).not.toMatch(/data-sign=|Start the backtest/);
+    expect((await console.get('/console/approvals')).text).toContain('don’t sign');
+  });
+
+  it('does not run the tests of other policies than those that are to be signed', async () => {
+    const { console, request, path, record, value, content, files } = await pushed();
     // Who can write to the store gives it other files, whose tests pass.
     const other = files.map((each) => ({ ...each, text: each.text.replace('max: 1000 ', 'max: 999 ') }));
     const forged = { ...value, content: JSON.stringify({ ...content, files: JSON.stringify(other) }) };
@@ -416,4 +432,17 @@ describeOnBothStores('the inbox', (host) => {
     );
     expect((await console.get(path, ADA)).text).toContain('>done</span>');
   });
+});
+
+it('the inbox does not call a request forged because the store can’t be reached', async () => {
+  const redis = await startRedisServer();
+  onTestFinished(() => redis.stop());
+  const settings = { deployment: DEPLOYMENT, store: { url: redis.url, commandTimeoutMs: 1000 } };
+  const console = await startTestConsole({ policies: WITH_APPROVAL, settings });
+  onTestFinished(() => console.stop());
+  expect((await console.get('/console/approvals')).status).toBe(200);
+  await redis.stop();
+  expect((await console.get('/console/approvals')).status).toBe(503);
+  expect((await console.get(PAGE)).status).toBe(503);
+  expect((await console.get('/console/policies/rules')).status).toBe(200);
 });
