@@ -58,6 +58,12 @@ describe('the statement of an act', () => {
       'add, 21 values:',
       ...values.map((each) => `  ${each}`),
     ]);
+    // A value can't look like two.
+    const [first = '', ...others] = values;
+    const lines = valuesNotInClear(
+      actOfRequest(await asked({ input: { add: [`${first}\n  v1`, ...others] } }), 'acme'),
+    );
+    expect(lines.slice(0, 3)).toEqual(['add, 21 values:', String.raw`  "v0\n \u0020v1"`, '  v1']);
     expect(valuesNotInClear(actOfRequest(await asked({ input: { add: ['v'] } }), 'acme'))).toEqual([]);
   });
 

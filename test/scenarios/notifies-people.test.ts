@@ -221,4 +221,19 @@ describeOnBothStores('people are notified', (host) => {
     expect(decided?.json['text']).toContain('transfer:w-2 of vault is rejected by ada');
     expect(await metricsOf(service)).toContain('countersign_approval_requests{source="vault"} 1');
   });
+
+  it('of a request that has expired, although the callback has made another one', async () => {
+    const { receiver, options } = await withApproval();
+    let nowMs = Date.now();
+    const service = await host.start({ ...options, clock: () => nowMs });
+    const of = (event: string): readonly Asked[] =>
+      receiver.asked.filter(({ json }) => json['event'] === event);
+    expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('FAILURE');
+    await come(() => of('request'), 1);
+    nowMs += 25 * 3_600_000;
+    expect(await service.cosign('/cosigner/withdraw', transfer())).toBe('FAILURE');
+    await come(() => of('request'), 2);
+    const [decided] = await come(() => of('decided'), 1);
+    expect(decided?.json['text']).toContain('transfer:w-1 of vault is expired');
+  });
 });

@@ -113,6 +113,8 @@ describeOnBothStores('two people loosen', (host) => {
     );
     expect(await service.pay({ appOrderId: '2' })).toBe('FAILURE');
 
+    const because = ['approvals', 'approve', request, '--key', keyFileOf('ben'), '--message', 'x'] as const;
+    expect(await run(...because)).toMatchObject(reports(2, 'only the approval of a callback has a reason'));
     expect(await approve('ada', request)).toMatchObject(reports(1, 'has signed already'));
     expect(await approve('dan', request)).toMatchObject(reports(1, 'dan has not the role operate'));
     expect(await approve('mallory', request)).toMatchObject(reports(1, 'is of nobody in people.yaml'));
