@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type Callback, KINDS, type Kind, subjectOf } from '../callback/callback.ts';
 import { parseRecorded } from '../callback/kinds.ts';
-import { CountersignError } from '../errors.ts';
+import { CountersignError, type ErrorCode } from '../errors.ts';
 import type { PeoplesApproval } from '../policy/facts.ts';
 import { differenceFromOrder } from '../policy/order-members.ts';
 import type { People } from '../policy/people.ts';
@@ -224,16 +224,26 @@ export async function askAboutOrder(
   return createRequests(parts.store, parts.clock, source).find(subjectOf(order));
 }
 
+/** What can't be read approves nothing, and what has ended meanwhile needs no end. */
+const NOTHING_TO_END: ReadonlySet<ErrorCode> = new Set(['STORE_CORRUPT', 'REQUEST_ENDED', 'NOT_FOUND']);
+
 /** Ends the request about an order that is no longer announced, if it waits for people. */
 export async function endOrderRequest(
   { store, clock }: Omit<CallbackApprovalParts, 'scope'>,
   { source, id, by }: { readonly source: string; readonly id: string; readonly by: string },
 ): Promise<void> {
-  const requests = createRequests(store, clock, source);
-  const request = (await requests.read(id))?.request;
-  const isWaiting = request !== undefined && stateOf(request, clock()) === 'pending';
-  if (!isWaiting || !('order' in callbackContent(request))) return;
-  await requests.change(id, () => ({ state: 'superseded', endedBy: by, reason: 'the order was cancelled' }));
+  try {
+    const requests = createRequests(store, clock, source);
+    const found = await requests.read(id);
+    if (found === undefined || !('order' in callbackContent(found.request))) return;
+    await requests.change(id, () => ({
+      state: 'superseded',
+      endedBy: by,
+      reason: 'the order was cancelled',
+    }));
+  } catch (thrown) {
+    if (!(thrown instanceof CountersignError && NOTHING_TO_END.has(thrown.code))) throw thrown;
+  }
 }
 
 const ask = (

@@ -214,7 +214,7 @@ const TIMEOUT_MS = 15_000;
  * for SUCCESS and 1 for any other answer.
  */
 export async function send(session: Session, outgoing: Outgoing): Promise<ExitCode> {
-  const [before] = await newestEntries(session, outgoing, 1);
+  const [before] = await newestEntries(session, outgoing, 1).catch(() => []);
   const response = await post(outgoing);
   const answer = await response.text();
   const entry = await entrySince(session, outgoing, before?.id);
@@ -252,23 +252,24 @@ const OF_CALLBACKS: ReadonlySet<JournalType> = new Set(['decision', 'repeat', 'n
 /** People may do something about the subject meanwhile. */
 const SINCE_MAX = 20;
 
-/** The newest entry of a callback about the subject that came after the entry `before`. */
+/** The newest entry of a callback about the subject that came after the entry `before`; undefined if there is none. */
 async function entrySince(session: Session, outgoing: Outgoing, before: string | undefined) {
-  for (const entry of await newestEntries(session, outgoing, SINCE_MAX)) {
-    if (entry.id === before) return undefined;
-    if (OF_CALLBACKS.has(entry.type)) return entry;
+  try {
+    for (const entry of await newestEntries(session, outgoing, SINCE_MAX)) {
+      if (entry.id === before) return undefined;
+      if (OF_CALLBACKS.has(entry.type)) return entry;
+    }
+  } catch (thrown) {
+    // The answer is still shown.
+    session.report(`The decision can't be read: ${messageOf(thrown)}`);
   }
   return undefined;
 }
 
-/** Newest first. None if the store can't be read: the answer is still shown. */
+/** Newest first. */
 async function newestEntries(session: Session, { source, subject }: Outgoing, limit: number) {
-  try {
-    return await (await session.store()).entries({ source, subject, newestFirst: true, limit });
-  } catch (thrown) {
-    session.report(`The decision can't be read: ${messageOf(thrown)}`);
-    return [];
-  }
+  const store = await session.store();
+  return store.entries({ source, subject, newestFirst: true, limit });
 }
 
 /** The URL of `--to`, or of the service of the settings. */

@@ -39,6 +39,8 @@ export async function decideWithPeople(
     if (leftMs() <= 0 || !(await trace.measureAsync('hold', () => parts.hold(isChanged)))) break;
     if (!mayHold()) break;
     ({ outcome, awaits } = await decide(parts, trace, received));
+    // It does not know what has changed, as without a deployment, so it would be decided on and on.
+    if (awaits?.version === version) break;
   }
   return outcome;
 }

@@ -18,17 +18,23 @@ const GROUP = 'those with the role approve';
  * What each callback needs while only what people approve may pass. It covers no callback. An approval that a
  * rule asked for counts too, until it expires.
  */
-export function freezeRule({ people }: People): CompiledRule {
-  const members = [...people.values()]
-    .filter(
-      ({ roles, sshKeys, passkeys }) => roles.includes('approve') && sshKeys.length + passkeys.length > 0,
-    )
-    .map(({ name }) => name);
+export function freezeRule(people: People): CompiledRule {
+  const members = membersOf(people, GROUP);
   const check =
     members.length < SIGNERS_NEEDED
       ? refusing(members.length)
       : needsPeople({ group: GROUP, members, quorum: SIGNERS_NEEDED, within: WITHIN, countsMs: COUNTS_MS });
   return { name: 'approval#1', mode: 'enforce', when: ALWAYS, always: true, covers: false, ...check };
+}
+
+/** Who is in a group that a request names: one of people.yaml, or all who may approve during a freeze. */
+export function membersOf({ people, groups }: People, group: string): readonly string[] {
+  if (group !== GROUP) return groups.get(group) ?? [];
+  return [...people.values()]
+    .filter(
+      ({ roles, sshKeys, passkeys }) => roles.includes('approve') && sshKeys.length + passkeys.length > 0,
+    )
+    .map(({ name }) => name);
 }
 
 function refusing(able: number): Check {

@@ -109,3 +109,37 @@ it.each<[string, Parameters<typeof answerAfter>[0]]>([
   expect(body).toBe('FAILURE');
   expect(verdicts).toEqual(['FAILURE']);
 });
+
+it('a callback about which nobody can be asked is decided once, whatever request the store has', async () => {
+  const store = await openedStore();
+  await written(store, 0);
+  await written(store, 1);
+  const policies = createFollower({ store, pollMs: 3_600_000, clock });
+  await policies.refresh();
+  // As without a deployment: the request is not read.
+  const said = {
+    id: ID,
+    version: 0,
+    approvers: [],
+    createdAtMs: 0,
+    expiresAtMs: 0,
+    because: 'nobody can sign',
+  };
+  const pipeline = stubPipeline({
+    store,
+    policies,
+    people: { ask: () => Promise.resolve(false), said: () => Promise.resolve(said) },
+    clock,
+    authenticator: () => authenticator,
+    notReady: () => undefined,
+    ask: never,
+    answerTimeoutMs: 2000,
+  });
+  const { answer, delivered } = await pipeline.receive(
+    paymentArrival(signedPayment({}, { secret: 'a-secret' })),
+  );
+  delivered(true);
+  await pipeline.idle();
+  expect(answer.body).toBe('FAILURE');
+  expect(await store.entries({ source: 'shop', limit: 10 })).toHaveLength(2);
+});

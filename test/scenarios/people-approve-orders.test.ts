@@ -195,6 +195,28 @@ describeOnBothStores('people approve announced orders', (host) => {
     expect(await approve('cleo')).toMatchObject({ code: 1 });
   });
 
+  it.each<[string, string]>([
+    ['that nobody can read', '{'],
+    ['about something else', JSON.stringify({ kind: 'act' })],
+  ])('cancels an order beside a request %s', async (_, forged) => {
+    const { service, run, expectOrder, ask } = await start();
+    await expectOrder();
+    const record = await service.store.approvalRequest('vault', 'transfer:w-1');
+    const value =
+      forged === '{' ? forged : JSON.stringify({ ...JSON.parse(record?.value ?? ''), ...JSON.parse(forged) });
+    const change = {
+      scope: 'vault',
+      id: 'transfer:w-1',
+      expected: 1,
+      value,
+      isOpen: true,
+      keepMs: 3_600_000,
+    };
+    expect(await service.store.changeApprovalRequest(change)).toMatchObject({ done: true });
+    expect(await run`orders cancel transfer w-1 --source vault`).toMatchObject(prints(0, 'was cancelled'));
+    expect(await ask()).toBe('FAILURE');
+  });
+
   it('not if the store has another order by then, whatever people signed', async () => {
     const { service, run, expectOrder, approve, ask } = await start();
     await expectOrder();

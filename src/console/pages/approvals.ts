@@ -6,11 +6,18 @@ import { actOfRequest, valuesNotInClear } from '../../approvals/acts.ts';
 import { askedIn, callbackContent } from '../../approvals/callbacks.ts';
 import { announcedTransaction } from '../../approvals/orders.ts';
 import { type ApprovalRequest, createRequests, stateOf } from '../../approvals/requests.ts';
-import { type Signature, type Signer, type SigningScope, signersOf } from '../../approvals/signers.ts';
+import {
+  type Signature,
+  type Signer,
+  type SigningScope,
+  isAuthor,
+  signersOf,
+} from '../../approvals/signers.ts';
 import type { Callback, Kind } from '../../callback/callback.ts';
 import { CountersignError, usageError } from '../../errors.ts';
 import type { OrderSource } from '../../orders/orders.ts';
 import { compileRelease } from '../../policy/compile.ts';
+import { membersOf } from '../../policy/freeze-rule.ts';
 import { NO_PEOPLE, type People, SIGNERS_NEEDED } from '../../policy/people.ts';
 import type { Release } from '../../policy/release.ts';
 import { callTexts, movementTexts } from '../../policy/transaction-text.ts';
@@ -339,8 +346,9 @@ async function progressOf(parts: ApprovalsParts, { request, state }: Found): Pro
   const people = peopleIn(parts);
   const { signers } = await signersOf(request, people, { role: 'approve', scope });
   const counts = callbackContent(request).needs.map(({ group, quorum }) => {
-    const members = people.groups.get(group) ?? [];
-    return `${signers.filter(({ person }) => members.includes(person)).length} of ${quorum}`;
+    const members = membersOf(people, group);
+    const counting = signers.filter(({ person }) => members.includes(person) && !isAuthor(request, person));
+    return `${counting.length} of ${quorum}`;
   });
   return { names: namesOf(signers), count: counts.join(', ') };
 }
