@@ -84,8 +84,10 @@ export const approveCallback: Act<ApproveParts, typeof approveInput, Approved> =
     await journalled(parts, { source, request, code: 'APPROVED_BY_PERSON', more });
     return { request, signers };
   },
-  text: ({ request: { id }, signers }) =>
-    `Approved ${id}. So far: ${signers.map(({ person }) => person).join(', ')}. It counts when the callback is decided again.`,
+  text({ request: { id }, signers }) {
+    const names = signers.map(({ person }) => person).join(', ');
+    return `Approved ${id}. So far: ${names}. It counts when the callback is decided again.`;
+  },
   json: ({ request: { id }, signers }) => ({
     request: id,
     approvers: signers.map(({ person, key }) => ({ person, key })),

@@ -105,10 +105,14 @@ export const expectOrder = {
       return { is: 'done', result: () => expected(ask, { outcome: 'unchanged', order: announced }) };
     },
   },
-  text: ({ outcome, order, asked }) =>
-    `${orderText(order)}.${outcome === 'unchanged' ? ' It was already announced.' : ''}${askedText(asked, order)}`,
-  notice: ({ outcome, order, asked }) =>
-    `${outcome === 'expected' ? 'The order is announced.' : 'It was already announced.'}${askedText(asked, order)}`,
+  text({ outcome, order, asked }) {
+    const before = outcome === 'unchanged' ? ' It was already announced.' : '';
+    return `${orderText(order)}.${before}${askedText(asked, order)}`;
+  },
+  notice({ outcome, order, asked }) {
+    const announced = outcome === 'expected' ? 'The order is announced.' : 'It was already announced.';
+    return `${announced}${askedText(asked, order)}`;
+  },
   json: ({ outcome, order, asked }) => ({
     outcome,
     order: orderJson(order),
@@ -120,9 +124,9 @@ export const expectOrder = {
 function askedText(asked: ApprovalRequest | undefined, { source }: Order): string {
   if (asked === undefined) return '';
   const { id, state, expiresAtMs } = asked;
-  return state === 'pending'
-    ? ` People approve it until ${isoTime(expiresAtMs)}, with \`countersign approvals approve ${id} --source ${source} --key FILE\`.`
-    : ` Nobody is asked: the request ${id} is ${state}.`;
+  if (state !== 'pending') return ` Nobody is asked: the request ${id} is ${state}.`;
+  const command = `countersign approvals approve ${id} --source ${source} --key FILE`;
+  return ` People approve it until ${isoTime(expiresAtMs)}, with \`${command}\`.`;
 }
 
 const cancelInput = z.strictObject(named);

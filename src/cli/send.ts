@@ -252,7 +252,7 @@ const OF_CALLBACKS: ReadonlySet<JournalType> = new Set(['decision', 'repeat', 'n
 /** People may do something about the subject meanwhile. */
 const SINCE_MAX = 20;
 
-/** The newest entry of a callback about the subject that came after the entry `before`; undefined if there is none. */
+/** The newest entry of a callback about the subject, of those after the entry `before`. */
 async function entrySince(session: Session, outgoing: Outgoing, before: string | undefined) {
   try {
     for (const entry of await newestEntries(session, outgoing, SINCE_MAX)) {

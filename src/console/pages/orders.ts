@@ -112,6 +112,7 @@ function view(
   { kind, query, person, found, fault: problem }: Shown,
 ): View {
   const fitting = sources.filter(({ kinds }) => kinds.includes(kind));
+  const asksPeople = policies.current()?.asksPeople === true;
   return {
     title: 'Orders',
     content: html`${kindChoices(link`/orders`, kind)} ${problem !== undefined && fault(problem)}
@@ -123,7 +124,7 @@ function view(
         </div>
         <div class="actions"><button>Look up</button></div>
       </form>
-      ${found}${mayUse(person, 'operate') && announceForm(kind, fitting, query, policies.current()?.asksPeople === true)}`,
+      ${found}${mayUse(person, 'operate') && announceForm(kind, fitting, query, asksPeople)}`,
   };
 }
 
